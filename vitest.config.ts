@@ -1,15 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
+const architecture = 'packages/comanda/test/architecture/**/*.test.ts';
+const unit = 'packages/*/src/**/*.test.ts';
+
 export default defineConfig({
   test: {
-    include: [
-      'packages/*/src/**/*.test.ts',
-      'packages/*/test/**/*.test.ts',
-      'test-support/**/*.test.ts',
-      'examples/**/*.test.ts',
-    ],
-    exclude: ['**/node_modules/**', '**/dist/**'],
-    globalSetup: ['./test-support/src/vitest-global-setup.ts'],
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
@@ -17,5 +12,19 @@ export default defineConfig({
     hookTimeout: 60_000,
     retry: 0,
     reporters: ['./scripts/summary-reporter.mjs'],
+    projects: [
+      // Only the tests that need a database wait for one: `vitest run --project unit` starts none.
+      { extends: true, test: { name: 'architecture', include: [architecture] } },
+      { extends: true, test: { name: 'unit', include: [unit] } },
+      {
+        extends: true,
+        test: {
+          name: 'database',
+          include: ['packages/*/test/**/*.test.ts', 'test-support/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: ['**/node_modules/**', '**/dist/**', architecture],
+          globalSetup: ['./test-support/src/vitest-global-setup.ts'],
+        },
+      },
+    ],
   },
 });
