@@ -25,6 +25,19 @@ function failures(entity, errors) {
 
 export default class SummaryReporter {
   #logs = new Map();
+  #watch = false;
+  #verdict = { passed: 0, failed: 0, skipped: 0 };
+
+  onInit(vitest) {
+    // At exit, so that nothing follows it: a failing set-up or tear-down is reported after the end of the test run.
+    this.#watch = vitest.config.watch;
+    if (!this.#watch) process.once('exit', (code) => this.#close(code));
+  }
+
+  #close(code) {
+    const { passed, failed, skipped } = this.#verdict;
+    write(`${passed} passed, ${failed === 0 && code !== 0 ? 1 : failed} failed, ${skipped} skipped`);
+  }
 
   // What a test printed is shown only together with its failure.
   onUserConsoleLog(log) {
@@ -71,8 +84,10 @@ export default class SummaryReporter {
       count.failed += 1;
       write('The run was interrupted.');
     }
-    if (modules.length === 0 && unhandledErrors.length === 0) write('No test file was found.');
+    if (modules.length === 0 && unhandledErrors.length === 0)
+      write('No test ran: no file matches, or the set-up failed.');
     for (const line of skipped) write(line);
-    write(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+    this.#verdict = count;
+    if (this.#watch) this.#close(0);
   }
 }
