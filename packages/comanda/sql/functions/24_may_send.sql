@@ -1,0 +1,62 @@
+-- May these effects be sent now? A fresh read: fence, lease left, switch, cancel; writes the start row for effects with `mark` (non-idempotent kinds) in the same statement.
+-- request: {relay, floor: "none" | "agents" | "agents_and_undeclared", items: [{lane, fence, effect, attempt, suspect, lost, mark, needMs}]}
+-- answer: go | lost | short | cancel | applied (late evidence says that it happened) | busy (try again) | off:<scope>
+create or replace function comanda.may_send(request jsonb)
+returns table (lane text, fence bigint, effect_id bigint, answer text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $fn$
+#variable_conflict use_column
+declare
+  stopped text[] := comanda.stopped(true);
+  floor text := coalesce(request ->> 'floor', 'agents_and_undeclared');
+  by_run boolean;
+  locked text[];
+begin
+  perform set_config('synchronous_commit', 'on', true);
+  by_run := floor <> 'none' or exists (select from unnest(stopped) s where s ~ '^(actor|agent|tenant):');
+  -- A start as a suspect counts towards the three that quarantine a process killer. Never waits for a lane.
+  select array_agg(s.lane) into locked from (
+    select l.lane from comanda.lane l where l.lane = any (array(select x ->> 'lane' from jsonb_array_elements(request -> 'items') x where (x ->> 'lost')::int > 0))
+      order by l.lane for update skip locked) s;
+  return query
+    with item as materialized (
+      select x ->> 'lane' as lane, (x ->> 'fence')::bigint as fence, (x ->> 'effect')::bigint as effect_id, (x ->> 'attempt')::int as attempt,
+          coalesce((x ->> 'suspect')::boolean, false) as suspect, coalesce((x ->> 'lost')::int, 0) as lost, coalesce((x ->> 'mark')::boolean, false) as mark,
+          (x ->> 'needMs')::float8 * interval '1 millisecond' as need
+        from jsonb_array_elements(request -> 'items') x),
+    answered as materialized (
+      select i.*, case
+          when l.fence is null or l.fence <> i.fence or l.owner is null then 'lost'
+          when l.ready_at <= clock_timestamp() + i.need then 'short'
+          when stopped is null then 'off:all'
+          when ('kind:' || l.kind) = any (stopped) then 'off:kind:' || l.kind
+          when ('target:' || l.target) = any (stopped) then 'off:target:' || l.target
+          when by_run then coalesce((
+            select case
+                when floor <> 'none' and r.by_agent then 'off:floor:agents'
+                when floor = 'agents_and_undeclared' and r.actor_type is null then 'off:floor:undeclared'
+                when ('tenant:' || r.tenant) = any (stopped) then 'off:tenant:' || r.tenant
+                when ('actor:' || r.actor_type) = any (stopped) then 'off:actor:' || r.actor_type
+                when 'actor:agent' = any (stopped) and r.by_agent then 'off:actor:agent'
+                when ('agent:' || r.actor_id) = any (stopped) and r.actor_type = 'agent' then 'off:agent:' || r.actor_id
+                when exists (select from unnest(stopped) s where s like 'agent:%' and r.on_behalf_of is not null
+                  and jsonb_path_exists(r.on_behalf_of, '$.** ? (@.type == "agent" && @.id == $id)', jsonb_build_object('id', substr(s, 7)))) then 'off:agent:' || r.actor_id
+              end
+              from comanda.effect e join comanda.run r on r.id = e.run_id where e.id = i.effect_id))
+        end as refused
+        from item i left join comanda.lane l on l.lane = i.lane),
+    said as materialized (
+      select a.*, case
+          when a.refused is not null then a.refused
+          when a.lost > 0 and not a.lane = any (coalesce(locked, '{}')) then 'busy'
+          when a.mark and exists (select from comanda.attempt v where v.effect_id = a.effect_id and v.phase = 'late' and v.outcome = 'completed') then 'applied'
+          when not a.suspect and exists (select from comanda.effect_request q where q.effect_id = a.effect_id and q.answered_at is null and q.action = 'cancel') then 'cancel'
+          else 'go' end as answer from answered a),
+    started as (
+      insert into comanda.attempt (effect_id, fence, phase, attempt, owner)
+        select s.effect_id, s.fence, 'start', coalesce(s.attempt, 1), request ->> 'relay' from said s where s.answer = 'go' and s.mark
+          and not exists (select from comanda.attempt p where p.effect_id = s.effect_id and p.fence = s.fence and p.phase = 'start')),
+    counted as (
+      update comanda.lane l set lost = l.lost + 1 from said s where l.lane = s.lane and s.answer = 'go' and s.lost > 0)
+    select s.lane, s.fence, s.effect_id, s.answer from said s;
+end
+$fn$;

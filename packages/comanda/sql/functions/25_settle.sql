@@ -1,0 +1,106 @@
+-- Writes what became of claimed work, many lanes in one call. Only the owner settles (P4): everything is matched on (lane, fence) and on a lane that has an owner,
+-- so that a repeated call does nothing. Never waits for a lane: what is locked comes back as `busy`.
+-- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, looked?, headFailed?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
+--   attempt: {effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}
+--   mode: keep (the same lease goes on) | next | retry (certainly not applied) | unsure (may be applied) | unknown (may be applied; look it up when due)
+--         | absent (looked up: not applied) | block (until a person acts, or until the scope named by reason is on again)
+-- result: ok | busy (again) | fenced (somebody else owns the lane now, or it was settled already: keep the evidence)
+create or replace function comanda.settle(request jsonb)
+returns table (lane text, fence bigint, result text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
+#variable_conflict use_column
+declare
+  who text := coalesce(request ->> 'relay', 'relay');
+  lease interval := coalesce((request ->> 'leaseMs')::float8, 30000) * interval '1 millisecond';
+  al text[]; af bigint[]; aj jsonb[];
+  ol text[]; of_ bigint[]; oj jsonb[]; om text[];
+  el text[]; ef bigint[]; ej jsonb[]; tids tid[];
+  dl text[]; df bigint[]; dj jsonb[];
+  ml text[]; mk text[]; mt text[]; mp bigint[]; me bigint[]; mm text[]; mj jsonb[]; mf bigint[];
+  none text[];
+begin
+  select array_agg(x ->> 'lane'), array_agg((x ->> 'fence')::bigint), array_agg(x) into al, af, aj from jsonb_array_elements(request -> 'lanes') x;
+  if al is null then
+    return;
+  end if;
+  select array_agg(s.lane), array_agg(s.fence), array_agg(x.j),
+      -- A lane without owner was parked, released or settled meanwhile: not ours any more, so a repeated call changes nothing.
+      array_agg(x.j ->> 'mode') into ol, of_, oj, om
+    from (select l.lane, l.fence, l.owner from comanda.lane l where l.lane = any (al) order by l.lane for update skip locked) s
+    join unnest(al, af, aj) x (lane, fence, j) on x.lane = s.lane and x.fence = s.fence
+    where s.owner is not null;
+  if ol is not null then
+    -- `absent` is believed only if nothing that was learned meanwhile says otherwise (relay-model R5): found = completed, as an ended head.
+    select array_agg(o.lane), array_agg(o.fence), array_agg(x.e), array_agg(q.t) into el, ef, ej, tids
+      from unnest(ol, of_, oj) o (lane, fence, j)
+      cross join lateral (
+        select e from jsonb_array_elements(case when jsonb_typeof(o.j -> 'ended') = 'array' then o.j -> 'ended' else '[]' end) e
+        union all
+        select jsonb_build_object('pos', h.pos, 'effect', h.effect_id, 'state', 'completed', 'attempt', o.j -> 'head' -> 'attempt', 'outcome', 'completed',
+            'providerId', h.provider_id, 'reason', 'late evidence')
+          from (select r.pos, r.effect_id, v.provider_id from (select * from comanda.effect_queue r0 where r0.lane = o.lane order by r0.pos limit 1) r
+            cross join lateral (select a.provider_id from comanda.attempt a where a.effect_id = r.effect_id and a.phase = 'late' and a.outcome = 'completed' limit 1) v) h
+          where o.j ->> 'mode' = 'absent') x (e)
+      cross join lateral (select r.ctid as t from comanda.effect_queue r where r.lane = o.lane and r.pos = (x.e ->> 'pos')::bigint limit 1) q;
+    -- By ctid: right only because queue rows are never updated and their lane is locked.
+    delete from comanda.effect_queue where ctid = any (tids);
+    insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts, provider_id, maybe_applied)
+      select (e ->> 'effect')::bigint, f, e ->> 'state', who, e ->> 'reason', coalesce((e ->> 'attempt')::int, 1), e ->> 'providerId', coalesce((e ->> 'maybe')::boolean, false)
+        from unnest(ef, ej) d (f, e);
+    update comanda.effect_request r set answered_at = clock_timestamp(), answer = case when r.action = 'cancel' and d.e ->> 'state' = 'cancelled' then 'cancelled' else 'too late' end
+      from unnest(ej) d (e) where r.answered_at is null and r.effect_id = (d.e ->> 'effect')::bigint and r.action = 'cancel';
+
+    -- A new statement, hence a new snapshot after the lock: what is the head now?
+    select array_agg(x.lane) filter (where m.kind is not null), array_agg(m.kind) filter (where m.kind is not null), array_agg(m.target) filter (where m.kind is not null),
+        array_agg(m.pos) filter (where m.kind is not null), array_agg(m.effect_id) filter (where m.kind is not null), array_agg(x.md) filter (where m.kind is not null),
+        array_agg(x.j) filter (where m.kind is not null), array_agg(x.fence) filter (where m.kind is not null), array_agg(x.lane) filter (where m.kind is null)
+      into ml, mk, mt, mp, me, mm, mj, mf, none
+      from unnest(ol, of_, om, oj) x (lane, fence, md, j)
+      left join lateral (select r.kind, r.target, r.pos, r.effect_id from comanda.effect_queue r where r.lane = x.lane order by r.pos limit 1) m on true;
+    if exists (select from unnest(el, ej) d (l, e) join unnest(ml, mp) m (lane, pos) on m.lane = d.l where (d.e ->> 'pos')::bigint > m.pos) then
+      raise exception 'only the head prefix of a lane can be settled' using errcode = 'CM009';
+    end if;
+    -- The mode speaks about the head that the caller saw. When that head has ended in this call by late evidence, the rest is simply next.
+    select array_agg(case when u.md in ('retry', 'unsure', 'unknown', 'absent', 'block') and u.j ? 'head' and (u.j -> 'head' ->> 'effect')::bigint <> u.e then 'next' else u.md end order by u.o)
+      into mm from unnest(ml, mm, mj, me) with ordinality u (l, md, j, e, o);
+
+    -- Every try leaves an end row: those that ended, and the head that did not.
+    insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, provider_id, status, error_class, error_text, response, duration_ms)
+      select (t.e ->> 'effect')::bigint, t.f, case when t.e ->> 'outcome' in ('applied', 'absent', 'cannot_tell') then 'look' else 'end' end, coalesce((t.e ->> 'attempt')::int, 1), who,
+          t.e ->> 'outcome', t.e ->> 'providerId', (t.e ->> 'status')::int, t.e ->> 'errorClass', t.e ->> 'errorText', t.e ->> 'response', (t.e ->> 'ms')::int
+        from (select f, e from unnest(ef, ej) d (f, e) where d.e ? 'outcome'
+          union all select o.f, o.j -> 'head' from unnest(of_, oj) o (f, j) where o.j -> 'head' ? 'outcome') t (f, e);
+    insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts, provider_id, maybe_applied)
+      select u.e, u.f, 'failed', who, u.j ->> 'reason', coalesce((u.j -> 'head' ->> 'attempt')::int, 1), u.j -> 'head' ->> 'providerId', false
+        from unnest(me, mf, mj, mm) u (e, f, j, md) where u.md = 'block' and coalesce((u.j ->> 'headFailed')::boolean, false);
+
+    if none is not null then
+      delete from comanda.lane l where l.lane = any (none);
+    end if;
+    if ml is not null then
+      update comanda.lane l set kind = u.hk, target = u.ht,
+          ready_at = case when u.md = 'keep' then now() + lease when u.md = 'block' then 'infinity'::timestamptz when u.md in ('next', 'absent') then now()
+            else now() + coalesce((u.j ->> 'delayMs')::float8, 0) * interval '1 millisecond' end,
+          attempt = case when u.md = 'keep' then 1 when u.md = 'next' then 0 when coalesce((u.j ->> 'giveBack')::boolean, false) then greatest(l.attempt - 1, 0) else l.attempt end,
+          inflight_to = case when u.md = 'keep' then l.inflight_to end,
+          suspect_to = case when u.md in ('unsure', 'unknown') or (u.md = 'block' and u.j ->> 'trouble' = 'unknown') then greatest(u.hp, l.suspect_to) when u.hp <= l.suspect_to then l.suspect_to end,
+          cleared_to = case when u.md = 'absent' then u.hp when u.md in ('unsure', 'unknown') then null when u.hp = l.cleared_to then l.cleared_to end,
+          first_at = case when u.md in ('keep', 'retry', 'unsure', 'unknown', 'absent', 'block') or u.hp <= l.suspect_to then l.first_at end,
+          owner = case when u.md = 'keep' then l.owner end,
+          lost = case when u.md = 'retry' and coalesce((u.j ->> 'giveBack')::boolean, false) then l.lost else 0 end,
+          trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' then coalesce(u.j ->> 'trouble', l.trouble)
+            when u.md in ('retry', 'unsure') and u.hp <= l.suspect_to then l.trouble end,
+          looks = case when u.md = 'unknown' or u.md = 'block' then l.looks + coalesce((u.j ->> 'looked')::boolean, false)::int else 0 end,
+          parked_by = case when u.md = 'block' then coalesce(u.j ->> 'reason', 'blocked') end,
+          parked_at = case when u.md = 'block' then clock_timestamp() end
+        from unnest(ml, mk, mt, mp, mm, mj) u (lane, hk, ht, hp, md, j) where l.lane = u.lane;
+    end if;
+  end if;
+  return query
+    select x.l, x.f, case
+        when exists (select from unnest(ol, of_) o (l, f) where o.l = x.l and o.f = x.f) then 'ok'
+        when exists (select from comanda.lane l where l.lane = x.l and l.fence = x.f and l.owner is not null) then 'busy'
+        else 'fenced' end
+      from unnest(al, af) x (l, f);
+end
+$fn$;

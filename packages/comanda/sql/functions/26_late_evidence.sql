@@ -1,0 +1,19 @@
+-- Keeps what a late worker learned about work that it no longer owns: an input to reconcile. An answer that was settled already is not kept twice.
+-- request: {relay, items: [{fence, effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}]}
+create or replace function comanda.late_evidence(request jsonb) returns table (effect_id bigint, kept boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+#variable_conflict use_column
+begin
+  return query
+    with item as materialized (select x as e, (x ->> 'effect')::bigint as id, (x ->> 'fence')::bigint as f from jsonb_array_elements(request -> 'items') x),
+    fresh as materialized (
+      select i.* from item i where not exists (select from comanda.outcome o where o.effect_id = i.id and o.fence = i.f)
+        and not exists (select from comanda.attempt a where a.effect_id = i.id and a.fence = i.f and a.phase in ('end', 'late'))),
+    kept as (
+      insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, provider_id, status, error_class, error_text, response, duration_ms)
+        select f.id, f.f, 'late', coalesce((f.e ->> 'attempt')::int, 1), request ->> 'relay', f.e ->> 'outcome', f.e ->> 'providerId', (f.e ->> 'status')::int,
+            f.e ->> 'errorClass', f.e ->> 'errorText', f.e ->> 'response', (f.e ->> 'ms')::int from fresh f
+        returning effect_id)
+    select i.id, exists (select from kept k where k.effect_id = i.id) from item i;
+end
+$fn$;

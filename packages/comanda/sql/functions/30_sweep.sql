@@ -1,0 +1,83 @@
+-- Housekeeping that any relay does, one at a time, in bounded batches: moves waiting effects that are due, unparks lanes whose reason no longer holds, applies what people asked for,
+-- makes partitions ahead, forgets relays that are long gone. request: {relay, batch?}. One row: what was done.
+create or replace function comanda.sweep(request jsonb)
+returns table (moved int, unparked int, answered int, ran boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $fn$
+#variable_conflict use_column
+declare
+  batch int := least(coalesce((request ->> 'batch')::int, 500), 5000);
+begin
+  perform set_config('synchronous_commit', 'on', true);
+  if not pg_try_advisory_xact_lock('comanda.effect_arrival'::regclass::oid::int, 2) then
+    return query select 0, 0, 0, false;
+    return;
+  end if;
+  moved := comanda.sweep_waiting(batch);
+  unparked := comanda.sweep_parked(batch);
+  answered := comanda.sweep_requests(batch);
+  delete from comanda.relay r where r.beat_at < clock_timestamp() - interval '1 day';
+  perform comanda.ensure_partitions(clock_timestamp());
+  return query select moved, unparked, answered, true;
+end
+$fn$;
+
+-- Waiting effects that are due get their place in the lane now. Takes the lane's advisory lock too (tries: never waits); a busy lane waits for the next pass.
+create or replace function comanda.sweep_waiting(batch int) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+declare
+  seed bigint := 'comanda.effect_arrival'::regclass::oid::bigint;
+  due_effects bigint[]; due_lanes text[]; free text[]; n int;
+begin
+  select array_agg(x.effect_id), array_agg(distinct x.lane) into due_effects, due_lanes
+    from (select w.effect_id, w.lane from comanda.waiting w where w.next_at <= clock_timestamp() and w.reason <> 'held' order by w.next_at limit batch for update skip locked) x;
+  if due_effects is null then
+    return 0;
+  end if;
+  select array_agg(z.l) into free from (
+    select l from unnest(due_lanes) l where l like 'e:%' or pg_try_advisory_xact_lock(hashtextextended(substr(l, 3), seed)) order by l) z;
+  with gone as (delete from comanda.waiting w where w.effect_id = any (due_effects) and w.lane = any (free) returning w.*)
+  insert into comanda.effect_arrival (id, effect_id, lane, kind, target)
+    select nextval('comanda.lane_position'), o.effect_id, o.lane, o.kind, o.target from (select * from gone g order by g.next_at, g.effect_id) o;
+  get diagnostics n = row_count;
+  return n;
+end
+$fn$;
+
+-- Level-triggered (relay-model R7): every lane parked by a switch that is on again is due, whoever switched and whenever. Draws a new fence.
+create or replace function comanda.sweep_parked(batch int) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+declare
+  lanes text[]; n int;
+begin
+  select array_agg(x.lane) into lanes from (
+    select l.lane from comanda.lane l where l.parked_by like 'switch:%'
+      and not exists (select from comanda.switch s where s.scope = substr(l.parked_by, 8) and s.mode <> 'run') limit batch for update skip locked) x;
+  if lanes is null then
+    return 0;
+  end if;
+  update comanda.lane l set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence') where l.lane = any (lanes);
+  get diagnostics n = row_count;
+  return n;
+end
+$fn$;
+
+-- Months ahead, so that the default partitions stay empty. Runs as the owner: a relay needs no right to create.
+create or replace function comanda.ensure_partitions(instant timestamptz) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $fn$
+declare
+  ns text := (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = 'comanda.run'::regclass);
+  parent text; month timestamptz; part text; made int := 0;
+begin
+  foreach parent in array array['attempt', 'event', 'audit'] loop
+    for i in 0 .. 2 loop
+      month := date_trunc('month', instant at time zone 'UTC') at time zone 'UTC' + make_interval(months => i);
+      part := parent || '_' || to_char(month at time zone 'UTC', 'YYYYMM');
+      if not exists (select from pg_class c where c.relname = part and c.relnamespace = to_regnamespace(quote_ident(ns))) then
+        execute format('create table if not exists %I.%I partition of %I.%I for values from (%L) to (%L)', ns, part, ns, parent, month, month + interval '1 month');
+        made := made + 1;
+      end if;
+    end loop;
+  end loop;
+  return made;
+end
+$fn$;

@@ -1,0 +1,104 @@
+-- Applies what people and callers asked for, to lanes that nobody owns, and answers requests whose effect has ended (relay-model R6). The owner of a leased lane does it itself.
+create or replace function comanda.sweep_requests(batch int) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+declare
+  q record; n int := 0; said text;
+begin
+  for q in select r.* from comanda.effect_request r where r.answered_at is null order by r.id limit batch for update skip locked loop
+    said := comanda.apply_request(q.id);
+    if said is not null then
+      update comanda.effect_request r set answered_at = clock_timestamp(), answer = said where r.id = q.id;
+      n := n + 1;
+    end if;
+  end loop;
+  return n;
+end
+$fn$;
+
+-- One request: the answer, or null when it must wait (the lane is leased or busy, or the effect is not at its turn).
+create or replace function comanda.apply_request(request_id bigint) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+declare
+  q comanda.effect_request; e comanda.effect; last_state text; name text; l comanda.lane; head record; f bigint; verdict text;
+begin
+  select * into q from comanda.effect_request r where r.id = request_id;
+  select * into e from comanda.effect x where x.id = q.effect_id;
+  if e.id is null then
+    return 'no such effect';
+  end if;
+  name := coalesce('k:' || e.ordering_key, 'e:' || e.id);
+  select o.state into last_state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1;
+  select x.* into l from comanda.lane x where x.lane = name for update skip locked;
+  if l.lane is null then
+    if exists (select from comanda.lane x where x.lane = name) then
+      return null;
+    end if;
+  elsif l.owner is not null and l.ready_at > clock_timestamp() then
+    return null;
+  end if;
+  select r.pos, r.effect_id, r.kind, r.target into head from comanda.effect_queue r where r.lane = l.lane order by r.pos limit 1;
+
+  if q.action = 'cancel' then
+    if last_state is not null then
+      return case last_state when 'cancelled' then 'cancelled' else 'too late' end;
+    end if;
+    -- Parked or back-off head that no send can have reached: cancelled here. Everything else is decided by the owner at its turn.
+    if head.effect_id is distinct from e.id or l.owner is not null or (head.pos <= l.suspect_to and head.pos is distinct from l.cleared_to) or l.trouble is not null then
+      return null;
+    end if;
+    verdict := 'cancelled';
+  elsif q.action = 'redrive' then
+    if last_state is distinct from 'failed' then
+      return coalesce('not a dead letter: ' || last_state, 'not a dead letter: it has not ended');
+    end if;
+    f := nextval('comanda.fence');
+    if head.effect_id = e.id then
+      update comanda.lane x set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = f, trouble = null, attempt = 0, lost = 0, looks = 0 where x.lane = l.lane;
+    elsif exists (select from comanda.effect_arrival a where a.effect_id = e.id) then
+      return 'redriven';
+    else
+      insert into comanda.effect_arrival (id, effect_id, lane, kind, target) values (nextval('comanda.lane_position'), e.id, name, e.kind, e.target);
+    end if;
+    return 'redriven';
+  elsif q.action = 'skip' then
+    if head.effect_id is distinct from e.id then
+      return case when last_state is not null then 'not blocking: it has ended' end;
+    end if;
+    if l.trouble = 'unknown' or (head.pos <= l.suspect_to and head.pos is distinct from l.cleared_to and last_state is null) then
+      return 'refused: its outcome is unknown; resolve it first';
+    end if;
+    verdict := case when last_state is null then 'cancelled' end;
+  elsif q.action = 'resolve' then
+    if head.effect_id is distinct from e.id or l.trouble is distinct from 'unknown' then
+      return case when last_state is not null then 'not unknown: it has ended ' || last_state when l.trouble is distinct from 'unknown' then 'not unknown' end;
+    end if;
+    if q.argument ->> 'as' = 'pending' then
+      -- A named person says that it was not applied: the head is clean, as after a believed `absent`.
+      insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, error_text)
+        values (e.id, nextval('comanda.fence'), 'look', l.attempt, q.requested_by, 'absent', q.reason);
+      update comanda.lane x set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence'), trouble = null, looks = 0, lost = 0, owner = null, inflight_to = null,
+          cleared_to = head.pos, attempt = 0 where x.lane = l.lane;
+      return 'resolved as pending';
+    end if;
+    verdict := q.argument ->> 'as';
+  else
+    return 'no such action';
+  end if;
+
+  -- The head leaves the lane; what is behind it is due.
+  f := nextval('comanda.fence');
+  if verdict is not null then
+    insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts, provider_id)
+      values (e.id, f, verdict, coalesce(q.requested_by, 'request'), q.reason, l.attempt, q.argument ->> 'providerId');
+  end if;
+  delete from comanda.effect_queue r where r.lane = l.lane and r.pos = head.pos;
+  select r.pos, r.effect_id, r.kind, r.target into head from comanda.effect_queue r where r.lane = l.lane order by r.pos limit 1;
+  if head.pos is null then
+    delete from comanda.lane x where x.lane = l.lane;
+  else
+    update comanda.lane x set kind = head.kind, target = head.target, ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = f, trouble = null, attempt = 0, lost = 0, looks = 0,
+        owner = null, inflight_to = null, suspect_to = case when head.pos <= x.suspect_to then x.suspect_to end, cleared_to = null where x.lane = l.lane;
+  end if;
+  return case q.action when 'skip' then 'skipped' when 'resolve' then 'resolved as ' || verdict else verdict end;
+end
+$fn$;

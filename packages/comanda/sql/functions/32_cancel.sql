@@ -1,0 +1,57 @@
+-- Takes effects back. Exact while an effect waits (delayed, held, cancel window); afterwards a request that the owner of its lane answers. Holds no row that a relay needs.
+-- request: {key, name?, by?, reason?}; answer per effect: cancelled | requested | too late
+create or replace function comanda.cancel(request jsonb) returns table (effect_id bigint, name text, answer text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+#variable_conflict use_column
+declare
+  e record; found_any boolean := false;
+begin
+  for e in select x.id, x.name from comanda.effect x join comanda.run r on r.id = x.run_id
+      where r.key = request ->> 'key' and (request ->> 'name' is null or x.name = request ->> 'name') order by x.id loop
+    found_any := true;
+    delete from comanda.waiting w where w.effect_id = e.id;
+    if found then
+      insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts)
+        values (e.id, nextval('comanda.fence'), 'cancelled', coalesce(request ->> 'by', 'cancel'), request ->> 'reason', 0);
+      return query select e.id, e.name, 'cancelled';
+    elsif exists (select from comanda.outcome o where o.effect_id = e.id) then
+      return query select e.id, e.name, case (select o.state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1) when 'cancelled' then 'cancelled' else 'too late' end;
+    else
+      insert into comanda.effect_request (effect_id, action, requested_by, reason) values (e.id, 'cancel', request ->> 'by', request ->> 'reason')
+        on conflict (effect_id, action) where answered_at is null do nothing;
+      return query select e.id, e.name, 'requested';
+    end if;
+  end loop;
+  if not found_any then
+    raise exception 'no effect "%" of decision "%"', coalesce(request ->> 'name', '*'), request ->> 'key' using errcode = 'CM007', hint = 'comanda effects list shows what there is.';
+  end if;
+end
+$fn$;
+
+-- Asks for an act on one effect by a named person: skip (let a blocked lane go on), redrive (try a dead letter again), resolve (say what became of an unknown outcome).
+-- request: {effect, action, by, reason, as?: "completed" | "failed" | "pending", providerId?}. A relay's sweep applies it; until then it stands as requested.
+create or replace function comanda.request(request jsonb) returns table (request_id bigint, effect_id bigint, action text, answer text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+#variable_conflict use_column
+declare
+  id bigint;
+begin
+  if coalesce(request ->> 'by', '') = '' or coalesce(request ->> 'reason', '') = '' then
+    raise exception 'a request needs "by" (who) and "reason" (why)' using errcode = 'CM013';
+  end if;
+  if coalesce(request ->> 'action', '') not in ('skip', 'redrive', 'resolve')
+      or (request ->> 'action' = 'resolve') <> (coalesce(request ->> 'as', '') in ('completed', 'failed', 'pending')) then
+    raise exception 'action must be skip, redrive, or resolve with "as": completed, failed or pending' using errcode = 'CM009';
+  end if;
+  if not exists (select from comanda.effect e where e.id = (request ->> 'effect')::bigint) then
+    raise exception 'no effect %', request ->> 'effect' using errcode = 'CM007';
+  end if;
+  insert into comanda.effect_request (effect_id, action, argument, requested_by, reason)
+    values ((request ->> 'effect')::bigint, request ->> 'action', request - array['effect', 'action', 'by', 'reason'], request ->> 'by', request ->> 'reason')
+    on conflict (effect_id, action) where answered_at is null do nothing returning effect_request.id into id;
+  insert into comanda.audit (actor, act, subject, reason, detail) values (request ->> 'by', 'request:' || (request ->> 'action'), 'effect:' || (request ->> 'effect'), request ->> 'reason',
+    request - array['by', 'reason']);
+  return query select r.id, r.effect_id, r.action, coalesce(r.answer, 'requested') from comanda.effect_request r
+    where r.effect_id = (request ->> 'effect')::bigint and r.action = request ->> 'action' order by r.id desc limit 1;
+end
+$fn$;

@@ -1,0 +1,50 @@
+-- Rights. Nothing is executable by PUBLIC. Roles are made when the installer may; without CREATEROLE an administrator makes them (comanda migrate --sql prints this) and migrates again.
+revoke all on schema comanda from public;
+revoke execute on all functions in schema comanda from public;
+do $do$
+declare
+  prefix text := coalesce(nullif(current_setting('comanda.role_prefix', true), ''), 'comanda');
+  ns text := (select quote_ident(n.nspname) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = 'comanda.run'::regclass);
+  may_create boolean := (select r.rolcreaterole or r.rolsuper from pg_roles r where r.rolname = current_user);
+  door record;
+  role text;
+  callable text;
+begin
+  for door in
+    select * from (values
+      ('app', array['decide', 'try_decide', 'decide_many', 'cancel'], array['outbox', 'run_ledger', 'effect_state', 'installation']),
+      ('relay', array['relay_beat', 'publish_kinds', 'route', 'claim', 'payloads', 'may_send', 'settle', 'late_evidence', 'renew', 'sweep'],
+        array['installation', 'effect_state', 'attention', 'gauges', 'unattended']),
+      ('approver', array[]::text[], array['outbox', 'run_ledger', 'effect_state', 'installation']),
+      ('operator', array['cancel', 'request', 'switch_set'],
+        array['outbox', 'run_ledger', 'effect_state', 'attention', 'gauges', 'unattended', 'installation', 'run', 'effect', 'effect_key', 'waiting', 'attempt', 'outcome', 'lane', 'effect_queue',
+          'effect_arrival', 'effect_request', 'effect_kind', 'policy', 'target', 'switch', 'relay', 'audit']),
+      ('reader', array[]::text[],
+        array['outbox', 'run_ledger', 'effect_state', 'attention', 'gauges', 'unattended', 'installation', 'run', 'effect', 'effect_key', 'waiting', 'attempt', 'outcome', 'lane', 'effect_queue',
+          'effect_arrival', 'effect_request', 'effect_kind', 'policy', 'target', 'switch', 'relay', 'audit'])
+    ) d (role, functions, relations)
+  loop
+    role := prefix || '_' || door.role;
+    if not exists (select from pg_roles r where r.rolname = role) then
+      if not may_create then
+        continue;
+      end if;
+      begin
+        execute format('create role %I nologin', role);
+      exception when duplicate_object or unique_violation then null;  -- another installation of this cluster was faster
+      end;
+    end if;
+    execute format('grant usage on schema %s to %I', ns, role);
+    for callable in
+      select p.oid::regprocedure::text from pg_proc p where p.pronamespace = to_regnamespace(ns) and p.proname = any (door.functions)
+    loop
+      execute format('grant execute on function %s to %I', callable, role);
+    end loop;
+    for callable in
+      select format('%s.%I', ns, c.relname) from pg_class c where c.relnamespace = to_regnamespace(ns) and c.relname = any (door.relations)
+    loop
+      execute format('grant select on %s to %I', callable, role);
+    end loop;
+  end loop;
+end
+$do$;

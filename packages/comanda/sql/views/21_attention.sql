@@ -1,0 +1,39 @@
+-- Everything that waits for a person, or should have moved by itself and did not: since when, and what to do.
+create or replace view comanda.attention as
+select 'blocked lane' as what, h.effect_id, r.key as run_key, l.kind, l.target, l.lane, l.parked_by as reason, l.parked_at as since,
+    'dead letter at the head of its lane: redrive it, or skip it so that what is behind it goes on' as what_to_do
+  from comanda.lane l
+  cross join lateral (select q.effect_id from comanda.effect_queue q where q.lane = l.lane order by q.pos limit 1) h
+  join comanda.effect e on e.id = h.effect_id join comanda.run r on r.id = e.run_id
+  where l.parked_by is not null and l.trouble = 'failed'
+union all
+select 'unknown outcome', h.effect_id, r.key, l.kind, l.target, l.lane, l.parked_by, l.parked_at,
+    'it may have happened: look at the provider, then resolve it as completed, failed or pending'
+  from comanda.lane l
+  cross join lateral (select q.effect_id from comanda.effect_queue q where q.lane = l.lane order by q.pos limit 1) h
+  join comanda.effect e on e.id = h.effect_id join comanda.run r on r.id = e.run_id
+  where l.parked_by is not null and l.trouble = 'unknown'
+union all
+select 'dead letter', o.effect_id, r.key, e.kind, e.target, null, o.reason, o.settled_at, 'it can never succeed as it is: redrive it after repairing the cause, or decide a correction under a new key'
+  from comanda.outcome o join comanda.effect e on e.id = o.effect_id join comanda.run r on r.id = e.run_id
+  where o.state = 'failed' and e.ordering_key is null
+    and not exists (select from comanda.outcome n where n.effect_id = o.effect_id and n.fence > o.fence)
+    and not exists (select from comanda.lane l where l.lane = 'e:' || o.effect_id) and not exists (select from comanda.effect_arrival a where a.effect_id = o.effect_id)
+union all
+select 'switched off', null, null, null, null, null, s.scope || ' is ' || s.mode || coalesce(': ' || s.reason, ''), s.set_at, 'turn it on again when the reason is gone: comanda switch run ' || s.scope
+  from comanda.switch s where s.mode <> 'run'
+union all
+select 'no relay for this kind', null, null, l.kind, min(l.target), null, count(*) || ' lanes wait and no live relay can execute this kind', min(l.ready_at), 'deploy a relay that knows this kind; nothing is lost meanwhile'
+  from comanda.lane l
+  where l.parked_by is null and l.ready_at < clock_timestamp() - interval '10 seconds'
+    and not exists (select from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds' and l.kind = any (b.kinds))
+  group by l.kind
+union all
+select 'no relay at all', null, null, null, null, null, (select count(*) from comanda.effect_arrival) || ' effects have arrived and no relay is live', (select min(a.arrived_at) from comanda.effect_arrival a),
+    'start a relay: comanda relay'
+  where exists (select from comanda.effect_arrival a where a.arrived_at < clock_timestamp() - interval '10 seconds')
+    and not exists (select from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds')
+union all
+select 'notification queue', null, null, null, null, null, round(pg_notification_queue_usage()::numeric * 100) || ' % of the notification queue is used', null,
+    'a session listens and stays in an open transaction: end it'
+  where pg_notification_queue_usage() > 0.5;

@@ -1,0 +1,47 @@
+import { MIGRATIONS } from '../generated/sql.js';
+import { comandaError } from '../kernel/errors.js';
+import type { Queryable } from '../ports/database.js';
+import { checkSchemaName, inSchema, quoteIdentifier } from './schema-name.js';
+
+/** The schema version that this build was written for. */
+export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.version ?? 0;
+
+/** What is installed in a schema. */
+export interface Installed {
+  readonly schemaVersion: number;
+  /** The oldest build that may work on this schema. */
+  readonly compatibleFrom: number;
+  readonly routinesSha256: string;
+  readonly environment: string;
+  readonly payloadMaxBytes: number;
+}
+
+/** Reads what is installed; `undefined` when there is nothing. */
+export async function readInstalled(db: Queryable, schema: string): Promise<Installed | undefined> {
+  const name = checkSchemaName(schema);
+  const [found] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteIdentifier(name)}.installation`]);
+  if (found?.found !== true) return undefined;
+  const [row] = await db.query<{ v: number; c: number; r: string; e: string; p: number }>(
+    inSchema('select schema_version as v, compatible_from as c, routines_sha256 as r, environment as e, payload_max_bytes as p from comanda.installation', schema),
+    [],
+  );
+  return row === undefined ? undefined : { schemaVersion: row.v, compatibleFrom: row.c, routinesSha256: row.r, environment: row.e, payloadMaxBytes: row.p };
+}
+
+/**
+ * Refuses to work on a schema that this build does not fit: older than it was written for, or so new that it no longer accepts this build.
+ *
+ * @throws ComandaError COMANDA_SCHEMA_MISSING, COMANDA_SCHEMA_VERSION
+ */
+export async function checkVersion(db: Queryable, schema: string): Promise<Installed> {
+  const installed = await readInstalled(db, schema);
+  if (installed === undefined) throw comandaError('COMANDA_SCHEMA_MISSING', { schema });
+  const problem =
+    installed.schemaVersion < SCHEMA_VERSION
+      ? `the schema "${schema}" has version ${installed.schemaVersion}, this program needs ${SCHEMA_VERSION}: run "comanda migrate" first`
+      : installed.compatibleFrom > SCHEMA_VERSION
+        ? `the schema "${schema}" has version ${installed.schemaVersion} and accepts programs from version ${installed.compatibleFrom} on, this one was written for ${SCHEMA_VERSION}: update it`
+        : undefined;
+  if (problem !== undefined) throw comandaError('COMANDA_SCHEMA_VERSION', { problem });
+  return installed;
+}
