@@ -13,7 +13,7 @@ begin
   for door in
     select * from (values
       ('app', array['decide', 'try_decide', 'decide_many', 'cancel'], array['outbox', 'run_ledger', 'effect_state', 'installation']),
-      ('relay', array['relay_beat', 'publish_kinds', 'route', 'claim', 'payloads', 'may_send', 'settle', 'late_evidence', 'renew', 'sweep'],
+      ('relay', array['relay_beat', 'publish_kinds', 'route', 'claim', 'payloads', 'may_send', 'settle', 'late_evidence', 'renew', 'sweep', 'set_awake', 'wake_channel'],
         array['installation', 'effect_state', 'attention', 'gauges', 'unattended']),
       ('approver', array[]::text[], array['outbox', 'run_ledger', 'effect_state', 'installation']),
       ('operator', array['cancel', 'request', 'switch_set'],

@@ -42,7 +42,7 @@ begin
   f := nextval('comanda.fence');
   return query
     with held as materialized (
-      select u.lane, l.kind, l.target, l.trouble, l.looks,
+      select u.lane, l.kind, l.target, l.trouble, case when l.owner is null or l.trouble is not null then l.looks else 0 end as looks,
           case when l.owner is not null then greatest(l.inflight_to, l.suspect_to) else l.suspect_to end as suspect_to,
           case when l.owner is null then l.cleared_to end as cleared_to,
           l.attempt + (l.trouble is distinct from 'unknown')::int as attempt,
@@ -61,7 +61,8 @@ begin
             first_at = coalesce(x.first_at, now()), inflight_to = coalesce((select max(h.pos) from held h where h.lane = x.lane), x.inflight_to, 0),
             suspect_to = case when x.owner is not null then greatest(x.inflight_to, x.suspect_to) else x.suspect_to end,
             cleared_to = case when x.owner is null then x.cleared_to end,
-            lost = case when x.owner is not null then greatest(x.lost, 1) else x.lost end
+            lost = case when x.owner is not null then greatest(x.lost, 1) else x.lost end,
+            looks = case when x.owner is null or x.trouble is not null then x.looks else 0 end
           where x.lane = any (ours))
     select h.lane, f, h.pos, h.effect_id, h.kind, h.target, case when h.rn = 1 then h.attempt else 1 end,
         coalesce(h.pos <= h.suspect_to and h.pos is distinct from h.cleared_to, false),

@@ -1,6 +1,6 @@
 -- Writes what became of claimed work, many lanes in one call. Only the owner settles (P4): everything is matched on (lane, fence) and on a lane that has an owner,
 -- so that a repeated call does nothing. Never waits for a lane: what is locked comes back as `busy`.
--- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, looked?, headFailed?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
+-- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
 --   attempt: {effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}
 --   mode: keep (the same lease goes on) | next | retry (certainly not applied) | unsure (may be applied) | unknown (may be applied; look it up when due)
 --         | absent (looked up: not applied) | block (until a person acts, or until the scope named by reason is on again)
@@ -87,10 +87,10 @@ begin
           cleared_to = case when u.md = 'absent' then u.hp when u.md in ('unsure', 'unknown') then null when u.hp = l.cleared_to then l.cleared_to end,
           first_at = case when u.md in ('keep', 'retry', 'unsure', 'unknown', 'absent', 'block') or u.hp <= l.suspect_to then l.first_at end,
           owner = case when u.md = 'keep' then l.owner end,
-          lost = case when u.md = 'retry' and coalesce((u.j ->> 'giveBack')::boolean, false) then l.lost else 0 end,
+          lost = case when u.md = 'retry' and coalesce((u.j ->> 'giveBack')::boolean, false) or coalesce((u.j ->> 'keepLost')::boolean, false) then l.lost else 0 end,
           trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' then coalesce(u.j ->> 'trouble', l.trouble)
             when u.md in ('retry', 'unsure') and u.hp <= l.suspect_to then l.trouble end,
-          looks = case when u.md = 'unknown' or u.md = 'block' then l.looks + coalesce((u.j ->> 'looked')::boolean, false)::int else 0 end,
+          looks = case when coalesce((u.j ->> 'looked')::boolean, false) then l.looks + 1 when u.md in ('unknown', 'block') then l.looks else 0 end,
           parked_by = case when u.md = 'block' then coalesce(u.j ->> 'reason', 'blocked') end,
           parked_at = case when u.md = 'block' then clock_timestamp() end
         from unnest(ml, mk, mt, mp, mm, mj) u (lane, hk, ht, hp, md, j) where l.lane = u.lane;

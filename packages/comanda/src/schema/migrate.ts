@@ -1,7 +1,7 @@
 import { FUNCTIONS, MIGRATIONS, PERMISSIONS, ROUTINES_SHA256, VIEWS } from '../generated/sql.js';
 import { comandaError } from '../kernel/errors.js';
 import type { Queryable } from '../ports/database.js';
-import { checkSchemaName, DEFAULT_SCHEMA, inSchema, quoteIdentifier } from './schema-name.js';
+import { checkSchemaName, DEFAULT_SCHEMA, inSchema, quoteIdentifier } from '../kernel/schema-name.js';
 import { readInstalled, SCHEMA_VERSION } from './version.js';
 
 const OLDEST_POSTGRESQL = 150000;

@@ -1,7 +1,7 @@
 import { MIGRATIONS } from '../generated/sql.js';
 import { comandaError } from '../kernel/errors.js';
 import type { Queryable } from '../ports/database.js';
-import { checkSchemaName, inSchema, quoteIdentifier } from './schema-name.js';
+import { checkSchemaName, inSchema, quoteIdentifier } from '../kernel/schema-name.js';
 
 /** The schema version that this build was written for. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.version ?? 0;

@@ -1,4 +1,4 @@
-import { comandaError } from '../kernel/errors.js';
+import { comandaError } from './errors.js';
 
 /** The schema of an installation unless another one is named. */
 export const DEFAULT_SCHEMA = 'comanda';

@@ -1,0 +1,33 @@
+import { comandaError } from '../../kernel/errors.js';
+import type { Queryable, Transaction } from '../../ports/database.js';
+
+/** What we use of a postgres.js handle. */
+export interface PostgresSqlLike {
+  unsafe(text: string, parameters: never[], options: { prepare: boolean }): PromiseLike<readonly unknown[]>;
+}
+
+/** The handle that `sql.begin(async (tx) => …)` gives: it can make savepoints, the root handle cannot. */
+export interface PostgresTransactionLike extends PostgresSqlLike {
+  savepoint: unknown;
+}
+
+/**
+ * The caller's open transaction on postgres.js: the argument of `sql.begin(async (tx) => …)`.
+ *
+ * @throws ComandaError COMANDA_NOT_IN_TRANSACTION for the root handle
+ */
+export function postgresTransaction(tx: PostgresTransactionLike): Transaction {
+  if (typeof tx.savepoint !== 'function') throw comandaError('COMANDA_NOT_IN_TRANSACTION');
+  return { inTransaction: true, query: (text, params) => rows(tx, text, params) };
+}
+
+/** A handle on which each statement commits by itself, for stand-alone decisions and for reading. */
+export function postgresStandalone(sql: PostgresSqlLike): Queryable {
+  return { query: (text, params) => rows(sql, text, params) };
+}
+
+async function rows<Row>(sql: PostgresSqlLike, text: string, params: readonly unknown[]): Promise<readonly Row[]> {
+  // `prepare: false`: named statements die behind a transaction pooler.
+  const result = await sql.unsafe(text, [...params] as never[], { prepare: false });
+  return result as readonly Row[];
+}

@@ -1,0 +1,205 @@
+import { inSchema } from '../kernel/schema-name.js';
+import type { Queryable } from '../ports/database.js';
+import type { Evidence } from '../ports/outcome.js';
+
+/**
+ * The relay's side of the outbox: one method per SQL function, typed. Everything that decides anything happens in SQL, by the database's clock;
+ * relays in other languages call the same functions.
+ */
+export interface Engine {
+  route(request: RouteRequest): Promise<readonly ClaimedRow[]>;
+  claim(request: ClaimRequest): Promise<readonly ClaimedRow[]>;
+  payloads(request: { readonly effects: readonly string[]; readonly suspects: readonly string[] }): Promise<readonly PayloadRow[]>;
+  maySend(request: { readonly relay: string; readonly floor: Floor; readonly items: readonly SendItem[] }): Promise<readonly SendAnswer[]>;
+  settle(request: { readonly relay: string; readonly leaseMs: number; readonly lanes: readonly SettleLane[] }): Promise<readonly LaneResult[]>;
+  renew(request: { readonly relay: string; readonly leaseMs: number; readonly lanes: readonly LaneRef[] }): Promise<readonly LaneResult[]>;
+  lateEvidence(request: { readonly relay: string; readonly items: readonly (AttemptRecord & { readonly fence: string })[] }): Promise<void>;
+  sweep(request: { readonly relay: string }): Promise<SweepResult>;
+  beat(request: BeatRequest): Promise<Beat>;
+  publishKinds(request: { readonly by: string; readonly kinds: readonly Record<string, unknown>[] }): Promise<void>;
+  /** Says until when this relay polls anyway, so that decisions need not notify. 0 = it sleeps: notify. */
+  awake(forMs: number | 'always'): Promise<void>;
+  /** The channel on which decisions of this installation notify. */
+  channel(): Promise<string>;
+}
+
+/** What AI_ACTIONS_ENABLED forbids, whatever the switch says. */
+export type Floor = 'none' | 'agents' | 'agents_and_undeclared';
+
+export interface KindRequest {
+  readonly kind: string;
+  readonly lanes: number;
+  readonly batch: number;
+}
+
+export interface ClaimRequest {
+  readonly relay: string;
+  readonly leaseMs: number;
+  readonly kinds: readonly KindRequest[];
+}
+
+export interface RouteRequest extends ClaimRequest {
+  /** Arrivals moved at most. */
+  readonly batch: number;
+}
+
+/** One claimed effect. `lane` is null on the row of a route that moved work but leased none. */
+export interface ClaimedRow {
+  readonly lane: string | null;
+  readonly fence: string;
+  /** Null when the lane had no effect: the lane is released. */
+  readonly pos: string | null;
+  readonly effect_id: string;
+  readonly kind: string;
+  readonly target: string;
+  readonly attempt: number;
+  readonly suspect: boolean;
+  readonly cancel: boolean;
+  readonly lost: number;
+  readonly looks: number;
+  readonly trouble: 'unknown' | 'failed' | null;
+  readonly routed: number;
+}
+
+export interface PayloadRow {
+  readonly effect_id: string;
+  readonly payload: string;
+  readonly idempotency_key: string;
+  readonly run_key: string;
+  readonly subject: string;
+  readonly name: string;
+  readonly kind_version: number;
+  readonly headers: string | null;
+  readonly subject_version: string | null;
+  /** Age of the youngest unresolved start row, for suspects only. */
+  readonly started_ms_ago: string | null;
+  /** `completed` when a late answer said so, for suspects only. */
+  readonly evidence: string | null;
+  readonly evidence_provider_id: string | null;
+}
+
+export interface LaneRef {
+  readonly lane: string;
+  readonly fence: string;
+}
+
+export interface SendItem extends LaneRef {
+  readonly effect: string;
+  readonly attempt: number;
+  readonly suspect: boolean;
+  readonly lost: number;
+  /** Writes the start row in the same statement: non-idempotent kinds. */
+  readonly mark: boolean;
+  /** Lease that must be left, in milliseconds. */
+  readonly needMs: number;
+}
+
+export interface SendAnswer extends LaneRef {
+  readonly effect_id: string;
+  /** `go | lost | short | cancel | applied | busy | off:<scope>` */
+  readonly answer: string;
+}
+
+/** What an attempt leaves behind. */
+export interface AttemptRecord extends Omit<Evidence, never> {
+  readonly effect: string;
+  readonly attempt: number;
+  readonly outcome?: 'completed' | 'retry' | 'failed' | 'unknown' | 'cancelled' | 'applied' | 'absent' | 'cannot_tell';
+  readonly ms?: number;
+}
+
+export interface EndedRecord extends AttemptRecord {
+  readonly pos: string;
+  readonly state: 'completed' | 'failed' | 'cancelled';
+  readonly reason?: string;
+  readonly maybe?: boolean;
+}
+
+export interface SettleLane extends LaneRef {
+  readonly mode: 'keep' | 'next' | 'retry' | 'unsure' | 'unknown' | 'absent' | 'block';
+  readonly delayMs?: number;
+  readonly reason?: string;
+  readonly trouble?: 'unknown' | 'failed';
+  readonly giveBack?: boolean;
+  readonly keepLost?: boolean;
+  readonly looked?: boolean;
+  readonly headFailed?: boolean;
+  readonly head?: AttemptRecord;
+  readonly ended?: readonly EndedRecord[];
+}
+
+export interface LaneResult extends LaneRef {
+  readonly result: 'ok' | 'busy' | 'fenced' | 'lost';
+}
+
+export interface SweepResult {
+  readonly moved: number;
+  readonly unparked: number;
+  readonly answered: number;
+  readonly ran: boolean;
+}
+
+export interface BeatRequest {
+  readonly relay: string;
+  readonly kinds: readonly string[];
+  readonly softwareVersion: string;
+  readonly schemaVersion: number;
+  readonly switchVersion: string;
+  readonly stopping: boolean;
+}
+
+export interface Beat {
+  readonly switch_version: string | null;
+  readonly all_mode: string | null;
+  readonly stopped: readonly string[];
+  readonly schema_version: number;
+  readonly compatible_from: number;
+  readonly statement_timeout: string;
+}
+
+const CLAIMED = 'lane, fence::text, pos::text, effect_id::text, kind, target, attempt, suspect, cancel, lost, looks, trouble';
+
+/** Binds the functions to a pool and a schema. */
+export function createEngine(db: Queryable, schema: string): Engine {
+  const call = <Row>(sql: string) => {
+    const text = inSchema(sql, schema);
+    return (request: unknown): Promise<readonly Row[]> => db.query<Row>(text, [JSON.stringify(request)]);
+  };
+  const route = call<ClaimedRow>(`select ${CLAIMED}, routed from comanda.route($1::text::jsonb)`);
+  const claim = call<ClaimedRow>(`select ${CLAIMED}, 0 as routed from comanda.claim($1::text::jsonb)`);
+  const payloads = call<PayloadRow>(
+    `select effect_id::text, payload, idempotency_key, run_key, subject, name, kind_version, headers, subject_version, started_ms_ago::text, evidence, evidence_provider_id
+       from comanda.payloads($1::text::jsonb)`,
+  );
+  const maySend = call<SendAnswer>('select lane, fence::text, effect_id::text, answer from comanda.may_send($1::text::jsonb)');
+  const settle = call<LaneResult>('select lane, fence::text, result from comanda.settle($1::text::jsonb)');
+  const renew = call<LaneResult>('select lane, fence::text, result from comanda.renew($1::text::jsonb)');
+  const late = call<unknown>('select effect_id::text, kept from comanda.late_evidence($1::text::jsonb)');
+  const sweep = call<SweepResult>('select moved, unparked, answered, ran from comanda.sweep($1::text::jsonb)');
+  const beat = call<Beat>(
+    'select switch_version::text, all_mode, stopped, schema_version, compatible_from, statement_timeout from comanda.relay_beat($1::text::jsonb)',
+  );
+  const publish = call<unknown>('select kind from comanda.publish_kinds($1::text::jsonb)');
+  const awake = inSchema('select comanda.set_awake($1::float8)', schema);
+  const channel = inSchema(`select comanda.wake_channel() as channel`, schema);
+  return {
+    route,
+    claim,
+    payloads,
+    maySend,
+    settle,
+    renew,
+    lateEvidence: async (request) => void (await late(request)),
+    sweep: async (request) => first(await sweep(request), 'sweep'),
+    beat: async (request) => first(await beat(request), 'relay_beat'),
+    publishKinds: async (request) => void (await publish(request)),
+    awake: async (forMs) => void (await db.query(awake, [forMs === 'always' ? -1 : forMs])),
+    channel: async () => first(await db.query<{ channel: string }>(channel, []), 'wake_channel').channel,
+  };
+}
+
+function first<Row>(rows: readonly Row[], name: string): Row {
+  const [row] = rows;
+  if (row === undefined) throw new Error(`${name} returned no row`);
+  return row;
+}
