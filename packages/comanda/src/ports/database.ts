@@ -20,5 +20,5 @@ export interface Transaction extends Queryable {
 /** Receives wake-up hints. A hint may be lost at any time: polling is the truth. */
 export interface Listener {
   /** Resolves once the subscription is active. `onHint` runs for each notification, `onState` when the link comes up or goes down. */
-  listen(channel: string, onHint: () => void, onState: (up: boolean) => void): Promise<{ close(): Promise<void> }>;
+  listen(channel: string, onHint: () => void, onState: (up: boolean, reason?: string) => void): Promise<{ close(): Promise<void> }>;
 }

@@ -1,0 +1,32 @@
+import { parseJsonLossless } from '../kernel/json-parse.js';
+import type { PerformContext } from '../ports/effect-kind.js';
+import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
+
+/** What a handler is told about its attempt. */
+export function contextOf(lane: ClaimedLane, effect: ClaimedEffect, signal: AbortSignal, sendBy: number): PerformContext {
+  const { row, payload } = effect;
+  return {
+    idempotencyKey: payload.idempotency_key,
+    attempt: row.attempt,
+    fence: lane.fence,
+    payloadText: payload.payload,
+    signal,
+    sendBy,
+    timeoutMs: lane.kind.timeoutMs,
+    subject: payload.subject,
+    subjectVersion: payload.subject_version,
+    headers: headersOf(payload.headers),
+  };
+}
+
+/** The payload as a value. Digits are kept: integers beyond 2^53 are bigint, decimals that a double cannot hold are raw JSON. */
+export function inputOf(effect: ClaimedEffect): unknown {
+  return parseJsonLossless(effect.payload.payload);
+}
+
+function headersOf(text: string | null): Readonly<Record<string, string>> {
+  if (text === null) return {};
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed !== 'object' || parsed === null) return {};
+  return Object.fromEntries(Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}

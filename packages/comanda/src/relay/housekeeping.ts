@@ -1,0 +1,47 @@
+import { SCHEMA_VERSION } from '../schema/version.js';
+import type { RelayEnvironment } from './environment.js';
+
+/** What the last heartbeat said about the switch. */
+export interface SwitchView {
+  readonly version: string;
+  readonly mode: string | null;
+  readonly stopped: readonly string[];
+}
+
+/** Beats often enough that `switch --wait` and `attention` can trust it. */
+export const BEAT_MS = 1_000;
+
+/** Says that this relay lives and which switch version it obeys; learns the switch. */
+export async function beat(env: RelayEnvironment, softwareVersion: string, switchVersion: string, stopping: boolean): Promise<SwitchView> {
+  const answer = await env.engine.beat({
+    relay: env.id,
+    kinds: [...env.registry.keys()],
+    softwareVersion,
+    schemaVersion: SCHEMA_VERSION,
+    switchVersion,
+    stopping,
+  });
+  return { version: answer.switch_version ?? '0', mode: answer.all_mode, stopped: answer.stopped };
+}
+
+/** Runs one job after the other, each at its own rhythm, until stopped. A failing job is reported and tried again. */
+export function every(env: RelayEnvironment, ms: number, name: string, job: () => Promise<unknown>): { stop(): void } {
+  let stopped = false;
+  const run = async (): Promise<void> => {
+    if (stopped) return;
+    try {
+      await job();
+    } catch (error) {
+      env.emit({ type: 'warning', code: `${name}_failed`, message: `${name} could not be done; it is tried again`, error });
+    }
+    // Jittered, so that relays started together do not stay together.
+    if (!stopped) timer = env.clock.after(ms * (0.8 + env.random() * 0.4), () => void run());
+  };
+  let timer = env.clock.after(ms * env.random(), () => void run());
+  return {
+    stop: () => {
+      stopped = true;
+      timer.cancel();
+    },
+  };
+}

@@ -1,0 +1,3 @@
+/** The relay: executes decided effects, idempotently. @packageDocumentation */
+export type { AiActions, Relay, RelayOptions, RelayStatus } from './options.js';
+export { createRelay } from './relay.js';

@@ -1,0 +1,266 @@
+import { systemClock } from '../kernel/clock.js';
+import { type Duration, parseDuration } from '../kernel/durations.js';
+import { comandaError } from '../kernel/errors.js';
+import { newId, systemRandom } from '../kernel/ids.js';
+import { BUSY_POLL_MS, LEASE_MAX_LIFE_MS, LEASE_MS, SAFETY_POLL_MS, SHUTDOWN_GRACE_MS } from '../kernel/limits.js';
+import { DEFAULT_SCHEMA } from '../kernel/schema-name.js';
+import { createEngine, type KindRequest } from '../outbox/engine.js';
+import type { RelayEvent } from '../ports/telemetry.js';
+import { checkVersion } from '../schema/version.js';
+import type { ClaimedLane } from './claimed-lane.js';
+import { type Found, lookOnce } from './claims.js';
+import type { RelayEnvironment } from './environment.js';
+import { BEAT_MS, beat, every, type SwitchView } from './housekeeping.js';
+import { runLane } from './lane-runner.js';
+import { createLeases, type Leases } from './leases.js';
+import type { AiActions, Relay, RelayOptions, RelayStatus } from './options.js';
+import { createRegistry, published } from './registry.js';
+import { createSendGate } from './send-gate.js';
+import { createSettler } from './settler.js';
+import { createAlone, createBell } from './signal.js';
+
+const FLOORS = { enabled: 'none', unset: 'agents', disabled: 'agents_and_undeclared' } as const satisfies Record<AiActions, string>;
+const SWEEP_MS = 250;
+/** Polls that found nothing get longer up to here before the relay sleeps and decisions notify it. */
+const DROWSY_MS = 40;
+const AWAKE_FOR_MS = 500;
+
+/**
+ * Makes a relay: the process part that executes decided effects. Nothing happens before `start()`.
+ * Any number of relays, on any number of machines, can work on one database.
+ *
+ * @throws ComandaError COMANDA_INVALID_CONFIG, COMANDA_UNSAFE_EFFECT
+ */
+export function createRelay(options: RelayOptions): Relay {
+  const clock = options.clock ?? systemClock;
+  const random = options.random ?? systemRandom;
+  const schema = options.schema ?? DEFAULT_SCHEMA;
+  const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number => parseDuration(value ?? fallback, name, { minMs, maxMs });
+  const env: RelayEnvironment = {
+    id: `relay-${newId()}`,
+    engine: createEngine(options.database, schema),
+    registry: createRegistry(options.effects),
+    leaseMs: ms(options.lease, LEASE_MS, 'lease', 500, 3_600_000),
+    leaseMaxLifeMs: ms(options.leaseMaxLife, LEASE_MAX_LIFE_MS, 'leaseMaxLife', 1_000, 24 * 3_600_000),
+    batch: options.batch ?? 10,
+    floor: FLOORS[options.aiActions ?? 'unset'],
+    clock,
+    random,
+    emit: observerOf(options),
+  };
+  const safetyPollMs = ms(options.safetyPoll, SAFETY_POLL_MS, 'safetyPoll', 10, 60_000);
+  const graceMs = ms(options.shutdownGrace, SHUTDOWN_GRACE_MS, 'shutdownGrace', 0, 3_600_000);
+
+  const bell = createBell(clock);
+  const settler = createSettler(env);
+  const gate = createSendGate(env);
+  const alone = createAlone();
+  const pauses = new Map<string, number>();
+  let leases: Leases | undefined;
+  let state: RelayStatus['state'] = 'new';
+  let view: SwitchView = { version: '0', mode: null, stopped: [] };
+  let listening = false;
+  let lastPoll = clock.monotonicMs();
+  let running: Promise<void> | undefined;
+  let stopped: Promise<void> | undefined;
+  let starting: Promise<void> | undefined;
+  const lanes = new Map<ClaimedLane, Promise<void>>();
+  const jobs: { stop(): void }[] = [];
+  let subscription: { close(): Promise<void> } | undefined;
+
+  const services = {
+    env,
+    gate,
+    settler,
+    alone,
+    stopping: () => state === 'stopping' || state === 'stopped',
+    pauseTarget: (target: string, forMs: number) => void pauses.set(target, Math.max(pauses.get(target) ?? 0, clock.monotonicMs() + forMs)),
+  };
+
+  /** Free places per kind: each kind is its own bulkhead. Paused targets get none. */
+  const room = (): KindRequest[] => {
+    const busy = new Map<string, number>();
+    for (const lane of lanes.keys()) busy.set(lane.kind.kind, (busy.get(lane.kind.kind) ?? 0) + 1);
+    const now = clock.monotonicMs();
+    return [...env.registry.values()].map((kind) => ({
+      kind: kind.kind,
+      lanes: (pauses.get(kind.target) ?? 0) > now ? 0 : Math.max(kind.concurrency - (busy.get(kind.kind) ?? 0), 0),
+      batch: kind.idempotency === 'none' ? 1 : env.batch,
+    }));
+  };
+
+  const begin = (found: Found): void => {
+    const effects = found.lanes.reduce((sum, lane) => sum + lane.effects.length, 0);
+    if (found.lanes.length > 0) env.emit({ type: 'claimed', lanes: found.lanes.length, effects });
+    for (const lane of found.lanes) {
+      leases?.add(lane);
+      const run = runLane(services, lane).finally(() => {
+        lanes.delete(lane);
+        leases?.remove(lane);
+        bell.ring();
+      });
+      lanes.set(lane, run);
+    }
+  };
+
+  /** One look; a database that does not answer is tried again with a growing pause, for ever. */
+  const look = async (): Promise<number> => {
+    const free = room();
+    const found = await lookOnce(env, free);
+    lastPoll = clock.monotonicMs();
+    begin(found);
+    return found.routed + found.lanes.length;
+  };
+
+  const loop = async (): Promise<void> => {
+    let emptyMs = BUSY_POLL_MS;
+    let failures = 0;
+    let awakeUntil = 0;
+    const stayAwake = async (): Promise<void> => {
+      const now = clock.monotonicMs();
+      if (now < awakeUntil) return;
+      awakeUntil = now + AWAKE_FOR_MS / 2;
+      await env.engine.awake(options.listener === undefined ? 'always' : AWAKE_FOR_MS);
+    };
+    while (state === 'running') {
+      try {
+        const found = await look();
+        failures = 0;
+        if (found > 0) {
+          emptyMs = BUSY_POLL_MS;
+          await stayAwake();
+          // Free places are taken together: the next look comes when some are free, or shortly.
+          await bell.wait(room().some((kind) => kind.lanes > 0) ? 1 : BUSY_POLL_MS);
+        } else if (emptyMs <= DROWSY_MS) {
+          await bell.wait(emptyMs);
+          emptyMs *= 2;
+        } else {
+          // Asleep from here on: decisions notify. One more look after saying so, because one may just have read `awake`.
+          awakeUntil = 0;
+          await env.engine.awake(options.listener === undefined ? 'always' : 0);
+          if ((await look()) > 0) emptyMs = BUSY_POLL_MS;
+          else await bell.wait(safetyPollMs * (0.9 + random() * 0.2));
+        }
+      } catch (error) {
+        failures += 1;
+        env.emit({ type: 'warning', code: 'poll_failed', message: 'the database could not be asked for work', error });
+        await clock.sleep(Math.min(2_000, 25 * 2 ** Math.min(failures, 7)) * (0.5 + random() / 2));
+      }
+    }
+  };
+
+  const start = async (): Promise<void> => {
+    if (state !== 'new') throw comandaError('COMANDA_INVALID_CONFIG', { problem: `a relay starts once; this one is ${state}` });
+    state = 'starting';
+    starting = (async () => {
+      await checkVersion(options.database, schema);
+      await env.engine.publishKinds({ by: env.id, kinds: [...env.registry.values()].map(published) });
+      view = await beat(env, options.softwareVersion ?? '', view.version, false);
+      if (state !== 'starting') return;
+      leases = createLeases(env);
+      jobs.push(
+        every(env, BEAT_MS, 'heartbeat', async () => {
+          const before = view.version;
+          view = await beat(env, options.softwareVersion ?? '', view.version, false);
+          if (before !== view.version) {
+            // Obeyed from here on: said at once, so that `switch --wait` need not wait for the next beat.
+            await beat(env, options.softwareVersion ?? '', view.version, false);
+            bell.ring();
+          }
+          if (view.mode !== 'run') env.emit({ type: 'held', reason: `the switch is ${view.mode ?? 'missing'}` });
+          if (view.mode === 'stop') for (const lane of lanes.keys()) lane.abort.abort(new Error('switched off'));
+        }),
+        every(env, SWEEP_MS, 'sweep', async () => {
+          const done = await env.engine.sweep({ relay: env.id });
+          if (done.moved + done.unparked + done.answered > 0) bell.ring();
+        }),
+      );
+      state = 'running';
+      env.emit({ type: 'started', relayId: env.id, kinds: [...env.registry.keys()] });
+      running = loop();
+      if (options.listener !== undefined) {
+        const channel = await env.engine.channel();
+        subscription = await options.listener.listen(
+          channel,
+          () => bell.ring(),
+          (up, reason) => {
+            listening = up;
+            env.emit({ type: 'listen', up, ...(reason === undefined ? {} : { reason }) });
+          },
+        );
+      }
+    })();
+    try {
+      await starting;
+    } catch (error) {
+      state = 'stopped';
+      for (const job of jobs) job.stop();
+      leases?.stop();
+      throw error;
+    }
+  };
+
+  const shutDown = async (): Promise<void> => {
+    const before = state;
+    state = 'stopping';
+    await starting?.catch(() => undefined);
+    if (before === 'new' || before === 'stopped') {
+      state = 'stopped';
+      return;
+    }
+    bell.ring();
+    await running;
+    // Leases stay alive while the running effects end.
+    const ended = Promise.all(lanes.values());
+    const grace = new AbortController();
+    const inTime = await Promise.race([ended.then(() => true), clock.sleep(graceMs, grace.signal).then(() => false)]);
+    grace.abort();
+    if (!inTime) {
+      for (const lane of lanes.keys()) lane.abort.abort(new Error('the relay stops'));
+      await Promise.all(lanes.values());
+    }
+    await settler.flush();
+    for (const job of jobs) job.stop();
+    leases?.stop();
+    await subscription?.close().catch(() => undefined);
+    await env.engine.awake(0).catch(() => undefined);
+    await beat(env, options.softwareVersion ?? '', view.version, true).catch(() => undefined);
+    state = 'stopped';
+    env.emit({ type: 'stopped', relayId: env.id });
+  };
+
+  const stop = (): Promise<void> => {
+    stopped ??= shutDown();
+    return stopped;
+  };
+
+  return {
+    id: env.id,
+    start,
+    stop,
+    drain: async ({ within = '60s' } = {}) => {
+      const deadline = clock.monotonicMs() + parseDuration(within, 'drain within');
+      let quiet = 0;
+      while (quiet < 2) {
+        if (clock.monotonicMs() > deadline) throw new Error(`not drained within ${String(within)}: ${lanes.size} lanes still run`);
+        const swept = await env.engine.sweep({ relay: env.id });
+        const found = state === 'running' ? lanes.size : await look();
+        quiet = found + swept.moved + swept.unparked + swept.answered + lanes.size === 0 ? quiet + 1 : 0;
+        await Promise.race([Promise.all(lanes.values()), bell.wait(BUSY_POLL_MS)]);
+      }
+    },
+    status: () => ({ state, lanes: lanes.size, listening, switchVersion: view.version, sinceLastPollMs: Math.round(clock.monotonicMs() - lastPoll) }),
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** A throwing observer is the observer's problem. */
+function observerOf(options: RelayOptions): (event: RelayEvent) => void {
+  return (event) => {
+    try {
+      options.observer?.(event);
+    } catch {
+      // An observer must not throw; the relay goes on.
+    }
+  };
+}
