@@ -1,0 +1,42 @@
+import { type EmbeddedServer, startEmbedded } from '@comanda/cli/embedded';
+import type { TestProject } from 'vitest/node';
+import { identifier, withClient } from './sql-client.js';
+import { createTemplate } from './template.js';
+import './vitest-context.js';
+
+/**
+ * One PostgreSQL for the whole run: the server that COMANDA_TEST_DATABASE_URL names (superuser), or an embedded one, version
+ * 18, or 15 with COMANDA_TEST_PG=15. It is gone when the run ends, however it ends.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const external = process.env['COMANDA_TEST_DATABASE_URL'];
+  const server = external ? undefined : await startServer();
+  const url = external ?? server?.url ?? '';
+  // Two runs may share a server that was named.
+  const template = server ? 'comanda_template' : `comanda_template_${process.pid}`;
+  project.provide('pgUrl', url);
+  project.provide('pgTemplate', await createTemplate(url, template));
+  return async () => {
+    if (server) await server.stop();
+    else await withClient(url, (admin) => admin.query(`drop database if exists ${identifier(template)} with (force)`));
+  };
+}
+
+function startServer(): Promise<EmbeddedServer> {
+  return startEmbedded({
+    ephemeral: true,
+    version: wantedVersion(),
+    settings: {
+      max_connections: '200',
+      max_replication_slots: '20',
+      max_wal_senders: '20',
+    },
+    onExit: ({ code, log }) => console.error(`The PostgreSQL of this test run ended (code ${code}):\n${log}`),
+  });
+}
+
+function wantedVersion(): '15' | '18' {
+  const wanted = process.env['COMANDA_TEST_PG'] ?? '18';
+  if (wanted === '15' || wanted === '18') return wanted;
+  throw new Error(`COMANDA_TEST_PG is "${wanted}"; the versions that can be started are 15 and 18.`);
+}
