@@ -73,7 +73,7 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   const temporary = options.ephemeral ? temporaryFolder('comanda-pg-', user) : undefined;
   const dataDir = temporary ? join(temporary, 'data') : resolve(options.dataDir ?? defaultDataDir(process.cwd()));
   try {
-    await prepare(binaries, dataDir, user, options);
+    await prepare(binaries, { dataDir, temporary }, user, options);
     const settings = { ...defaults(options), ...options.settings };
     const running = await launch({ binaries, dataDir, user, settings, temporary }, options.port);
     return serve(running, { binaries, dataDir, temporary }, options);
@@ -85,7 +85,7 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
 
 async function prepare(
   binaries: Binaries,
-  dataDir: string,
+  { dataDir, temporary }: { dataDir: string; temporary: string | undefined },
   user: ServerUser | undefined,
   options: EmbeddedOptions,
 ): Promise<void> {
@@ -96,7 +96,7 @@ async function prepare(
     );
   }
   if (stateOfDataDir(dataDir) === 'absent') {
-    await createCluster(binaries, dataDir, { user, sync: isDurable(options) });
+    await createCluster(binaries, dataDir, { user, sync: isDurable(options), temporary });
   }
   assertOwned(dataDir, user);
   await claimDataDir(dataDir, binaries);

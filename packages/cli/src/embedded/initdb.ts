@@ -12,6 +12,8 @@ export interface InitOptions {
   readonly user: ServerUser | undefined;
   /** Whether to wait until the files are on disk. */
   readonly sync: boolean;
+  /** The folder of an ephemeral server, removed as a whole when this process is killed meanwhile. */
+  readonly temporary: string | undefined;
 }
 
 /**
@@ -31,13 +33,13 @@ export async function createCluster(binaries: Binaries, dataDir: string, options
   }
 }
 
-async function initdb(binaries: Binaries, dataDir: string, { user, sync }: InitOptions): Promise<void> {
+async function initdb(binaries: Binaries, dataDir: string, { user, sync, temporary }: InitOptions): Promise<void> {
   const args = ['-D', dataDir, '-U', SUPERUSER, '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-instructions'];
   if (!sync) args.push('--no-sync');
   const run = spawnWatched(join(binaries.root, 'bin', 'initdb'), args, {
     user,
     signal: 'INT',
-    removeWhenOrphaned: dataDir,
+    removeWhenOrphaned: temporary ?? dataDir,
   });
   await run.pid;
   const code = await run.exited;

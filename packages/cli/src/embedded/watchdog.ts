@@ -15,14 +15,14 @@ import type { ServerUser } from './user.js';
  */
 const SCRIPT = `
 stop=$1; folder=$2; shift 2
-program=; orphaned=
+program=; orphaned=; helper=
 insist() {
   orphaned=yes
   kill -s $stop $program
   ( n=0
     while kill -0 $program && [ $n -lt 10 ]; do sleep 1; n=$((n+1)); done
     kill -s QUIT $program
-  ) >/dev/null 2>&1 &
+  ) >/dev/null 2>&1 & helper=$!
 }
 trap 'insist 2>/dev/null' USR1
 trap 'kill -s $stop $program 2>/dev/null' INT TERM HUP
@@ -33,7 +33,7 @@ echo $program
 exec 3<&-
 code=0
 while kill -0 $program 2>/dev/null; do wait $program; code=$?; done
-kill $reader 2>/dev/null
+kill $reader $helper 2>/dev/null
 if [ "$orphaned" = yes ] && [ -n "$folder" ]; then rm -rf "$folder"; fi
 exit $code
 `;
