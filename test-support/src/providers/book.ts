@@ -24,6 +24,8 @@ export interface BookEntry {
   readonly body: string;
   readonly lane: string | null;
   readonly fence: string | null;
+  /** Who asked: the User-Agent. */
+  readonly client: string | null;
   /** The provider's identifier of what it accepted or replayed. */
   readonly id?: string;
   /** HTTP status answered, or meant to be; 0 when the connection was dropped or left without an answer. */

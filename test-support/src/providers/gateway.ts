@@ -68,7 +68,11 @@ function createGateway(history: readonly BookEntry[], flags: ReadonlySet<string>
     },
     accept(request) {
       accepted += 1;
-      const made: Stored = { path: request.path, body: request.body, id: `pay_${accepted}` };
+      const made: Stored = {
+        path: request.path,
+        body: request.body,
+        id: `${objectOf(request).replace(/s$/, '')}_${accepted}`,
+      };
       request.note({ event: 'accepted', status: 200, id: made.id });
       if (request.key !== null) stored.set(request.key, made);
       return { status: 200, body: result(made) };
@@ -86,8 +90,13 @@ function same(a: Pick<Stored, 'path' | 'body'>, b: Pick<ProviderRequest, 'path' 
   return a.path === b.path && a.body === b.body;
 }
 
-function result({ id, path }: Stored): Readonly<Record<string, string>> {
-  return { id, object: path.split('/').at(-1) ?? '', status: 'succeeded' };
+function result(made: Stored): Readonly<Record<string, string>> {
+  return { id: made.id, object: objectOf(made), status: 'succeeded' };
+}
+
+/** `refunds` of `/refunds`. */
+function objectOf({ path }: Pick<Stored, 'path'>): string {
+  return path.split('/').at(-1) ?? '';
 }
 
 function fenced(): Answer {

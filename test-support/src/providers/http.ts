@@ -15,6 +15,7 @@ export interface ProviderRequest {
   readonly key: string | null;
   readonly lane: string | null;
   readonly fence: string | null;
+  readonly client: string | null;
   readonly body: string;
   /** Writes the line that says what became of it. */
   note(line: Pick<BookLine, 'event'> & Partial<Pick<BookLine, 'id' | 'status' | 'reason'>>): void;
@@ -42,6 +43,7 @@ export function receive(
 ): ProviderRequest {
   const facts = {
     key: header(req.headers, 'idempotency-key'),
+    client: header(req.headers, 'user-agent'),
     method: req.method ?? '',
     path,
     body,

@@ -29,7 +29,8 @@ export type CreateProvider = (history: readonly BookEntry[], flags: ReadonlySet<
 /**
  * Runs a provider as the only work of this process. Command line: `--port N` (default: a free one), `--book FILE` (default:
  * none is kept), `--seed N` (default 1), `--control JSON` (first settings), `--lane-header`, `--fence-header`, and the
- * switches in `flags`. Prints `{"ready":true,"port":N}` when it listens on 127.0.0.1.
+ * switches in `flags`. Prints `{"ready":true,"port":N}` when it listens on 127.0.0.1. Started with an IPC channel, it ends with
+ * the process at its other end.
  */
 export function runProvider(create: CreateProvider, flags: readonly string[] = []): void {
   const { values } = parseArgs({
@@ -83,7 +84,14 @@ export function runProvider(create: CreateProvider, flags: readonly string[] = [
     const address = server.address();
     console.log(JSON.stringify({ ready: true, port: typeof address === 'object' ? address?.port : 0 }));
   });
+  endWithParent();
   process.once('SIGTERM', () => process.exit(0)); // each line of the book was written before its answer
+}
+
+function endWithParent(): void {
+  if (process.send === undefined) return;
+  process.once('disconnect', () => process.exit(0));
+  if (!process.connected) process.exit(0); // it was gone before we listened
 }
 
 function changed(faults: Faults, body: string): Answer {
