@@ -16,6 +16,8 @@ export interface RelayEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: (event: RelayEvent) => void;
+  /** Fires when the relay no longer waits for a database that does not answer: its shutdown is over. */
+  readonly givenUp: AbortSignal;
 }
 
 /** Part of the lease that must be left when bytes leave: no request may start so late that its bytes travel after the lease has ended. */

@@ -24,6 +24,8 @@ const SWEEP_MS = 250;
 /** Polls that found nothing get longer up to here before the relay sleeps and decisions notify it. */
 const DROWSY_MS = 40;
 const AWAKE_FOR_MS = 500;
+/** After the grace: for outcomes of aborted handlers to be written. */
+const LAST_WORDS_MS = 3_000;
 
 /**
  * Makes a relay: the process part that executes decided effects. Nothing happens before `start()`.
@@ -35,6 +37,7 @@ export function createRelay(options: RelayOptions): Relay {
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
   const schema = options.schema ?? DEFAULT_SCHEMA;
+  const givenUp = new AbortController();
   const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number => parseDuration(value ?? fallback, name, { minMs, maxMs });
   const env: RelayEnvironment = {
     id: `relay-${newId()}`,
@@ -47,6 +50,7 @@ export function createRelay(options: RelayOptions): Relay {
     clock,
     random,
     emit: observerOf(options),
+    givenUp: givenUp.signal,
   };
   const safetyPollMs = ms(options.safetyPoll, SAFETY_POLL_MS, 'safetyPoll', 10, 60_000);
   const graceMs = ms(options.shutdownGrace, SHUTDOWN_GRACE_MS, 'shutdownGrace', 0, 3_600_000);
@@ -217,9 +221,13 @@ export function createRelay(options: RelayOptions): Relay {
     grace.abort();
     if (!inTime) {
       for (const lane of lanes.keys()) lane.abort.abort(new Error('the relay stops'));
+      // Handlers end within a moment of their abort; a database that does not answer is not waited for: leases end by themselves.
+      const last = clock.after(LAST_WORDS_MS, () => givenUp.abort());
       await Promise.all(lanes.values());
+      last.cancel();
     }
     await settler.flush();
+    givenUp.abort();
     for (const job of jobs) job.stop();
     leases?.stop();
     await subscription?.close().catch(() => undefined);

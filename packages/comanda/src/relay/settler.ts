@@ -78,8 +78,9 @@ async function writeOnce(env: RelayEnvironment, lanes: readonly SettleLane[]): P
       const rows = await env.engine.settle({ relay: env.id, leaseMs: env.leaseMs, lanes });
       return new Map(rows.map((row) => [refOf(row), row.result]));
     } catch (error) {
+      if (env.givenUp.aborted) return new Map(lanes.map((lane) => [refOf(lane), 'error']));
       if (isRetryableDatabaseError(error) || isTimeout(error)) {
-        await env.clock.sleep(DATABASE_DOWN_MS);
+        await env.clock.sleep(DATABASE_DOWN_MS, env.givenUp);
       } else if (lanes.length === 1) {
         env.emit({ type: 'warning', code: 'settle_failed', message: `the outcome of lane ${lanes[0]?.lane ?? '?'} could not be written; its lease will end and it will be looked at again`, error });
         return new Map(lanes.map((lane) => [refOf(lane), 'error']));
