@@ -49,3 +49,14 @@ export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortS
     signal?.addEventListener('abort', stop, { once: true });
   });
 }
+
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2}(?:\d{2})? \d{2}:\d{2}:\d{2} GMT$/;
+
+/** Milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110, 5.6.7); `undefined` for everything else. */
+export function parseHttpDate(text: string): number | undefined {
+  // The asctime form has no zone and means GMT; Date.parse would take it as local time.
+  const explicit = ASCTIME.test(text) ? `${text} GMT` : HTTP_DATE.test(text) ? text : undefined;
+  const ms = explicit === undefined ? Number.NaN : Date.parse(explicit);
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -82,6 +82,15 @@ describe('redactText', () => {
     expect(redactText('sec\u0000ret-value', { secrets: ['secret-value'], maxBytes: 100 })).toBe(MASK);
   });
 
+  it('S06: hides what looks like a credential, whoever wrote it into a text', () => {
+    const text = 'GET https://user:pa55@host/x failed; {"Authorization":"bearer abc.def-1/2="} Basic dXNlcjpwYQ==';
+    expect(redactText(text, { maxBytes: 1_000 })).toBe(
+      `GET https://${MASK}@host/x failed; {"Authorization":"bearer ${MASK}"} Basic ${MASK}`,
+    );
+    const sentence = 'Basic authentication failed, bearer token missing at http://host:80/a@b';
+    expect(redactText(sentence, { maxBytes: 100 })).toBe(sentence);
+  });
+
   it('gives the values at paths, for masking by value', () => {
     const payload = '{"card":{"number":4242424242424242,"holder":"Ana \\"A\\" M"},"tags":["x","y"]}';
     expect(valuesAt(payload, ['card.number'])).toEqual(['4242424242424242']);

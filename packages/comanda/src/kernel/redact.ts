@@ -7,6 +7,9 @@ export const MASK = '[redacted]';
 /** Values shorter than this are not masked by value: they would mask half of any text. */
 const SECRET_MIN_LENGTH = 4;
 
+const AUTHORIZATION = /\b(Bearer|Basic)(\s+)([\w.~+/=-]{4,})/gi;
+const URL_PASSWORD = /:\/\/[^\s/@:"']*:[^\s/@"']+@/g;
+
 /** What to hide, and how much of the text to keep. */
 export interface Redaction {
   /** Dotted paths into JSON text, e.g. `customer.email`. Default: none. */
@@ -17,10 +20,28 @@ export interface Redaction {
   readonly maxBytes: number;
 }
 
-/** Makes a text fit to be stored: control characters removed, values masked, cut. In this order, so that nothing reassembles. */
+/**
+ * Makes a text fit to be stored: control characters removed; values at paths, known secrets and whatever looks like a
+ * credential masked; cut. In this order, so that nothing reassembles.
+ */
 export function redactText(text: string, { paths = [], secrets = [], maxBytes }: Redaction): string {
   const masked = replaceInJson(stripControls(text), paths, () => `"${MASK}"`);
-  return cutToBytes(maskSecrets(masked, secrets), maxBytes);
+  return cutToBytes(maskShapes(maskSecrets(masked, secrets)), maxBytes);
+}
+
+/** Hides what has the shape of a credential, wherever it comes from: authorization headers, passwords in URLs. */
+function maskShapes(text: string): string {
+  return text
+    .replace(AUTHORIZATION, (all, scheme: string, space: string, rest: string) =>
+      isCredential(scheme, rest) ? `${scheme}${space}${MASK}` : all,
+    )
+    .replace(URL_PASSWORD, `://${MASK}@`);
+}
+
+/** "Basic authentication failed" and "Bearer token missing" are sentences. */
+function isCredential(scheme: string, rest: string): boolean {
+  if (scheme.toLowerCase() === 'basic') return Buffer.from(rest, 'base64').toString('latin1').includes(':');
+  return rest.length >= 16 || /[\d._=]/.test(rest);
 }
 
 /** Replaces every occurrence of the secrets, in the forms in which they travel. */
