@@ -1,0 +1,23 @@
+/** HTTP effects: `comanda/transports/http`. Needs the package `undici` (7). */
+export {
+  type ClassificationRow,
+  classificationRow,
+  classify,
+  HTTP_CLASSIFICATION,
+  type HttpEvent,
+  type Verdict,
+} from './classify.js';
+export type { Exchange } from './exchange.js';
+export { httpEffect } from './http-effect.js';
+export { type HttpEffectJson, httpEffectFromJson } from './http-effect-from-json.js';
+export { type HttpTransport, type HttpTransportOptions, httpTransport, type TransportLimits } from './transport.js';
+export type {
+  HttpEffect,
+  HttpEffectDefinition,
+  HttpFinding,
+  HttpLookup,
+  HttpRequest,
+  HttpRequestSource,
+  HttpResponse,
+} from './types.js';
+export { headerText, type WireRequest } from './wire.js';
