@@ -1,9 +1,9 @@
 import { fromDatabaseError } from '../kernel/database-errors.js';
-import { ComandaError, comandaError, type ErrorCode } from '../kernel/errors.js';
+import { ComandaError, comandaError, ERRORS, type ErrorCode, type ErrorEntry } from '../kernel/errors.js';
+import { inSchema } from '../kernel/schema-name.js';
 import type { Queryable, Transaction } from '../ports/database.js';
 import type { Decided, Decision } from '../ports/intent.js';
 import { decisionJson, decisionsJson } from './decision-json.js';
-import { inSchema } from '../kernel/schema-name.js';
 
 /** Options of {@link decide}. */
 export interface DecideOptions {
@@ -61,7 +61,11 @@ export async function decide(tx: Transaction, decision: Decision, options: Decid
  * @param db a handle that commits each statement, e.g. `pgStandalone(pool)`
  * @throws as {@link decide}
  */
-export async function decideStandalone(db: Queryable, decision: Decision, options: DecideOptions = {}): Promise<Decided> {
+export async function decideStandalone(
+  db: Queryable,
+  decision: Decision,
+  options: DecideOptions = {},
+): Promise<Decided> {
   return await decideOn(db, decision, options);
 }
 
@@ -70,10 +74,18 @@ export async function decideStandalone(db: Queryable, decision: Decision, option
  *
  * @throws ComandaError COMANDA_NOT_IN_TRANSACTION, COMANDA_INVALID_PAYLOAD (of any of them, before any SQL), COMANDA_RETRYABLE, COMANDA_SCHEMA_MISSING
  */
-export async function decideMany(tx: Transaction, decisions: readonly Decision[], options: DecideOptions = {}): Promise<readonly (Decided | Refused)[]> {
+export async function decideMany(
+  tx: Transaction,
+  decisions: readonly Decision[],
+  options: DecideOptions = {},
+): Promise<readonly (Decided | Refused)[]> {
   requireTransaction(tx);
   const text = decisionsJson(decisions);
-  const rows = await run(tx, inSchema(`select ${COLUMNS} from comanda.decide_many($1::text::jsonb) order by n`, options.schema ?? 'comanda'), text);
+  const rows = await run(
+    tx,
+    inSchema(`select ${COLUMNS} from comanda.decide_many($1::text::jsonb) order by n`, options.schema ?? 'comanda'),
+    text,
+  );
   return rows.map((row) => {
     const error = refusal(row);
     return error === undefined ? decided(row) : { refused: true, key: row.run_key, error };
@@ -82,7 +94,11 @@ export async function decideMany(tx: Transaction, decisions: readonly Decision[]
 
 async function decideOn(db: Queryable, decision: Decision, options: DecideOptions): Promise<Decided> {
   const text = decisionJson(decision);
-  const [row] = await run(db, inSchema(`select ${COLUMNS} from comanda.try_decide($1::text::jsonb)`, options.schema ?? 'comanda'), text);
+  const [row] = await run(
+    db,
+    inSchema(`select ${COLUMNS} from comanda.try_decide($1::text::jsonb)`, options.schema ?? 'comanda'),
+    text,
+  );
   if (row === undefined) throw new Error('try_decide returned no row: the database handle loses rows');
   const error = refusal(row);
   if (error !== undefined) throw error;
@@ -98,16 +114,19 @@ async function run(db: Queryable, sql: string, json: string): Promise<readonly R
 }
 
 function requireTransaction(tx: Transaction): void {
-  if (tx.inTransaction !== true) throw comandaError('COMANDA_NOT_IN_TRANSACTION');
+  // Callers in JavaScript pass pools, clients and nothing at all.
+  if (tx?.inTransaction !== true) throw comandaError('COMANDA_NOT_IN_TRANSACTION');
 }
 
 function refusal(row: Row): ComandaError | undefined {
   if (row.status === 'decided' || row.status === 'existing') return undefined;
   const code = CODES[row.status] ?? 'COMANDA_INVALID_DECISION';
+  const { sqlstate, whatToDo }: ErrorEntry = ERRORS[code];
   return new ComandaError({
     code,
-    message: `${row.run_key ?? 'decision'}: ${row.problem ?? row.status}`,
+    message: `${row.run_key ?? 'decision'}: ${row.problem ?? row.status}. ${whatToDo}`,
     details: { key: row.run_key, runId: row.run_id, storedHash: row.effects_hash, firstSeenAt: row.decided_at },
+    ...(sqlstate === undefined ? {} : { sqlstate }),
   });
 }
 

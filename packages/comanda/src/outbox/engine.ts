@@ -9,11 +9,29 @@ import type { Evidence } from '../ports/outcome.js';
 export interface Engine {
   route(request: RouteRequest): Promise<readonly ClaimedRow[]>;
   claim(request: ClaimRequest): Promise<readonly ClaimedRow[]>;
-  payloads(request: { readonly effects: readonly string[]; readonly suspects: readonly string[] }): Promise<readonly PayloadRow[]>;
-  maySend(request: { readonly relay: string; readonly floor: Floor; readonly items: readonly SendItem[] }): Promise<readonly SendAnswer[]>;
-  settle(request: { readonly relay: string; readonly leaseMs: number; readonly lanes: readonly SettleLane[] }): Promise<readonly LaneResult[]>;
-  renew(request: { readonly relay: string; readonly leaseMs: number; readonly lanes: readonly LaneRef[] }): Promise<readonly LaneResult[]>;
-  lateEvidence(request: { readonly relay: string; readonly items: readonly (AttemptRecord & { readonly fence: string })[] }): Promise<void>;
+  payloads(request: {
+    readonly effects: readonly string[];
+    readonly suspects: readonly string[];
+  }): Promise<readonly PayloadRow[]>;
+  maySend(request: {
+    readonly relay: string;
+    readonly floor: Floor;
+    readonly items: readonly SendItem[];
+  }): Promise<readonly SendAnswer[]>;
+  settle(request: {
+    readonly relay: string;
+    readonly leaseMs: number;
+    readonly lanes: readonly SettleLane[];
+  }): Promise<readonly LaneResult[]>;
+  renew(request: {
+    readonly relay: string;
+    readonly leaseMs: number;
+    readonly lanes: readonly LaneRef[];
+  }): Promise<readonly LaneResult[]>;
+  lateEvidence(request: {
+    readonly relay: string;
+    readonly items: readonly (AttemptRecord & { readonly fence: string })[];
+  }): Promise<void>;
   sweep(request: { readonly relay: string }): Promise<SweepResult>;
   beat(request: BeatRequest): Promise<Beat>;
   publishKinds(request: { readonly by: string; readonly kinds: readonly Record<string, unknown>[] }): Promise<void>;
@@ -157,7 +175,8 @@ export interface Beat {
   readonly statement_timeout: string;
 }
 
-const CLAIMED = 'lane, fence::text, pos::text, effect_id::text, kind, target, attempt, suspect, cancel, lost, looks, trouble';
+const CLAIMED =
+  'lane, fence::text, pos::text, effect_id::text, kind, target, attempt, suspect, cancel, lost, looks, trouble';
 
 /** Binds the functions to a pool and a schema. */
 export function createEngine(db: Queryable, schema: string): Engine {
@@ -171,7 +190,9 @@ export function createEngine(db: Queryable, schema: string): Engine {
     `select effect_id::text, payload, idempotency_key, run_key, subject, name, kind_version, headers, subject_version, started_ms_ago::text, evidence, evidence_provider_id
        from comanda.payloads($1::text::jsonb)`,
   );
-  const maySend = call<SendAnswer>('select lane, fence::text, effect_id::text, answer from comanda.may_send($1::text::jsonb)');
+  const maySend = call<SendAnswer>(
+    'select lane, fence::text, effect_id::text, answer from comanda.may_send($1::text::jsonb)',
+  );
   const settle = call<LaneResult>('select lane, fence::text, result from comanda.settle($1::text::jsonb)');
   const renew = call<LaneResult>('select lane, fence::text, result from comanda.renew($1::text::jsonb)');
   const late = call<unknown>('select effect_id::text, kept from comanda.late_evidence($1::text::jsonb)');

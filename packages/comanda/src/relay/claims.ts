@@ -31,17 +31,36 @@ export async function lookOnce(env: RelayEnvironment, room: readonly KindRequest
   return { lanes: await withPayloads(env, rows), routed: routed[0]?.routed ?? 0 };
 }
 
-async function withPayloads(env: RelayEnvironment, claimed: readonly { readonly row: ClaimedRow; readonly askedAt: number }[]): Promise<readonly ClaimedLane[]> {
+async function withPayloads(
+  env: RelayEnvironment,
+  claimed: readonly { readonly row: ClaimedRow; readonly askedAt: number }[],
+): Promise<readonly ClaimedLane[]> {
   const rows = claimed.map((item) => item.row).filter((row) => row.pos !== null);
   if (claimed.length === 0) return [];
   const suspects = rows.filter((row) => row.suspect || row.trouble === 'unknown').map((row) => row.effect_id);
-  const payloads = new Map((await env.engine.payloads({ effects: rows.map((row) => row.effect_id), suspects })).map((row) => [row.effect_id, row]));
-  const lanes = new Map<string, ClaimedLane & { effects: { row: ClaimedRow; payload: NonNullable<ReturnType<typeof payloads.get>> }[] }>();
+  const payloads = new Map(
+    (await env.engine.payloads({ effects: rows.map((row) => row.effect_id), suspects })).map((row) => [
+      row.effect_id,
+      row,
+    ]),
+  );
+  const lanes = new Map<
+    string,
+    ClaimedLane & { effects: { row: ClaimedRow; payload: NonNullable<ReturnType<typeof payloads.get>> }[] }
+  >();
   for (const { row, askedAt } of claimed) {
     const kind = env.registry.get(row.kind);
     if (row.lane === null || kind === undefined) continue;
     const ref = `${row.fence} ${row.lane}`;
-    const lane = lanes.get(ref) ?? { lane: row.lane, fence: row.fence, kind, effects: [], trustedUntil: askedAt + env.leaseMs, heldSince: askedAt, abort: new AbortController() };
+    const lane = lanes.get(ref) ?? {
+      lane: row.lane,
+      fence: row.fence,
+      kind,
+      effects: [],
+      trustedUntil: askedAt + env.leaseMs,
+      heldSince: askedAt,
+      abort: new AbortController(),
+    };
     lanes.set(ref, lane);
     const payload = payloads.get(row.effect_id);
     if (row.pos !== null && payload !== undefined) lane.effects.push({ row, payload });

@@ -3,7 +3,12 @@ import type { PerformContext } from '../ports/effect-kind.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 
 /** What a handler is told about its attempt. */
-export function contextOf(lane: ClaimedLane, effect: ClaimedEffect, signal: AbortSignal, sendBy: number): PerformContext {
+export function contextOf(
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  signal: AbortSignal,
+  sendBy: number,
+): PerformContext {
   const { row, payload } = effect;
   return {
     idempotencyKey: payload.idempotency_key,
@@ -28,5 +33,7 @@ function headersOf(text: string | null): Readonly<Record<string, string>> {
   if (text === null) return {};
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed !== 'object' || parsed === null) return {};
-  return Object.fromEntries(Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  return Object.fromEntries(
+    Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }

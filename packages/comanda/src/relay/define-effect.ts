@@ -1,5 +1,11 @@
 import { type Duration, parseDuration } from '../kernel/durations.js';
-import { BACKOFF_BASE_MS, BACKOFF_MAX_MS, EFFECT_TIMEOUT_MS, KIND_CONCURRENCY, MAX_ATTEMPTS } from '../kernel/limits.js';
+import {
+  BACKOFF_BASE_MS,
+  BACKOFF_MAX_MS,
+  EFFECT_TIMEOUT_MS,
+  KIND_CONCURRENCY,
+  MAX_ATTEMPTS,
+} from '../kernel/limits.js';
 import { type EffectDefinition, effectDefinition } from '../ports/effect-definition.js';
 import type { EffectKind, Idempotency, PerformContext, Risk } from '../ports/effect-kind.js';
 import type { Outcome, ReconcileResult } from '../ports/outcome.js';
@@ -52,7 +58,9 @@ export interface EffectSpec<Input, Output> {
  *
  * @throws ComandaError COMANDA_INVALID_CONFIG for durations out of range
  */
-export function defineEffect<Input = unknown, Output = Input>(spec: EffectSpec<Input, Output>): EffectDefinition<Input> {
+export function defineEffect<Input = unknown, Output = Input>(
+  spec: EffectSpec<Input, Output>,
+): EffectDefinition<Input> {
   const parsed = parser(spec.input);
   const kind: EffectKind = {
     kind: spec.kind,
@@ -69,7 +77,9 @@ export function defineEffect<Input = unknown, Output = Input>(spec: EffectSpec<I
     redact: spec.redact ?? [],
     ...(parsed === undefined ? {} : { validate: async (input) => (await parsed(input)).problems }),
     perform: async (input, context) => await spec.perform(await value(parsed, input), context),
-    ...(spec.reconcile === undefined ? {} : { reconcile: async (input, context) => await reconcileOf(spec, await value(parsed, input), context) }),
+    ...(spec.reconcile === undefined
+      ? {}
+      : { reconcile: async (input, context) => await reconcileOf(spec, await value(parsed, input), context) }),
   };
   return effectDefinition<Input>(kind);
 }
@@ -81,7 +91,11 @@ function parser<Input, Output>(schema: StandardSchema<Input, Output> | undefined
   return async (input) => {
     const result = await schema['~standard'].validate(input);
     if (result.issues === undefined) return { value: result.value, problems: [] };
-    return { problems: result.issues.map((issue) => `${(issue.path ?? []).map(segment).join('.') || 'payload'}: ${issue.message}`) };
+    return {
+      problems: result.issues.map(
+        (issue) => `${(issue.path ?? []).map(segment).join('.') || 'payload'}: ${issue.message}`,
+      ),
+    };
   };
 }
 
@@ -96,6 +110,10 @@ async function value<Output>(parse: Parse<Output> | undefined, input: unknown): 
   return (await parse(input)).value as Output;
 }
 
-async function reconcileOf<Input, Output>(spec: EffectSpec<Input, Output>, input: Output, context: PerformContext): Promise<ReconcileResult> {
+async function reconcileOf<Input, Output>(
+  spec: EffectSpec<Input, Output>,
+  input: Output,
+  context: PerformContext,
+): Promise<ReconcileResult> {
   return (await spec.reconcile?.(input, context)) ?? { found: 'cannotTell' };
 }

@@ -18,7 +18,9 @@ export async function dispatch(env: RelayEnvironment, lane: ClaimedLane, effect:
   const started = env.clock.monotonicMs();
   const attempt = new AbortController();
   const stop = (): void => attempt.abort(lane.abort.signal.reason);
-  const timer = env.clock.after(lane.kind.timeoutMs, () => attempt.abort(new Error(`timeout of ${lane.kind.timeoutMs} ms`)));
+  const timer = env.clock.after(lane.kind.timeoutMs, () =>
+    attempt.abort(new Error(`timeout of ${lane.kind.timeoutMs} ms`)),
+  );
   if (lane.abort.signal.aborted) stop();
   lane.abort.signal.addEventListener('abort', stop, { once: true });
   const sendBy = Math.min(lane.trustedUntil - sendMarginMs(env.leaseMs), started + lane.kind.timeoutMs);
@@ -31,10 +33,16 @@ export async function dispatch(env: RelayEnvironment, lane: ClaimedLane, effect:
   }
 }
 
-async function perform(lane: ClaimedLane, effect: ClaimedEffect, context: Parameters<ClaimedLane['kind']['perform']>[1]): Promise<Outcome> {
+async function perform(
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  context: Parameters<ClaimedLane['kind']['perform']>[1],
+): Promise<Outcome> {
   try {
     const outcome = await lane.kind.perform(inputOf(effect), context);
-    return isOutcome(outcome) ? outcome : uncertain(lane, { errorClass: 'no_outcome', errorText: `perform of ${lane.kind.kind} returned no outcome` });
+    return isOutcome(outcome)
+      ? outcome
+      : uncertain(lane, { errorClass: 'no_outcome', errorText: `perform of ${lane.kind.kind} returned no outcome` });
   } catch (error) {
     const evidence = thrownEvidence(error);
     return isNotSent(error) ? { ...evidence, outcome: 'retry', notSent: true } : uncertain(lane, evidence);
@@ -47,7 +55,9 @@ function abandoned(env: RelayEnvironment, lane: ClaimedLane, signal: AbortSignal
     const giveUp = (): void => {
       env.clock.after(ABORT_GRACE_MS, () => {
         const reason: unknown = signal.reason;
-        resolve(uncertain(lane, { errorClass: 'aborted', errorText: reason instanceof Error ? reason.message : 'aborted' }));
+        resolve(
+          uncertain(lane, { errorClass: 'aborted', errorText: reason instanceof Error ? reason.message : 'aborted' }),
+        );
       });
     };
     if (signal.aborted) giveUp();
@@ -57,9 +67,16 @@ function abandoned(env: RelayEnvironment, lane: ClaimedLane, signal: AbortSignal
 
 /** It may have happened: repeated when the target recognises the repetition, unknown otherwise. */
 function uncertain(lane: ClaimedLane, evidence: ReturnType<typeof thrownEvidence>): Outcome {
-  return lane.kind.idempotency === 'none' ? { ...evidence, outcome: 'unknown' } : { ...evidence, outcome: 'retry', notSent: false };
+  return lane.kind.idempotency === 'none'
+    ? { ...evidence, outcome: 'unknown' }
+    : { ...evidence, outcome: 'retry', notSent: false };
 }
 
 function isOutcome(value: unknown): value is Outcome {
-  return typeof value === 'object' && value !== null && 'outcome' in value && ['completed', 'retry', 'failed', 'unknown'].includes(String(value.outcome));
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'outcome' in value &&
+    ['completed', 'retry', 'failed', 'unknown'].includes(String(value.outcome))
+  );
 }

@@ -12,7 +12,12 @@ export interface SwitchView {
 export const BEAT_MS = 1_000;
 
 /** Says that this relay lives and which switch version it obeys; learns the switch. */
-export async function beat(env: RelayEnvironment, softwareVersion: string, switchVersion: string, stopping: boolean): Promise<SwitchView> {
+export async function beat(
+  env: RelayEnvironment,
+  softwareVersion: string,
+  switchVersion: string,
+  stopping: boolean,
+): Promise<SwitchView> {
   const answer = await env.engine.beat({
     relay: env.id,
     kinds: [...env.registry.keys()],
@@ -32,7 +37,12 @@ export function every(env: RelayEnvironment, ms: number, name: string, job: () =
     try {
       await job();
     } catch (error) {
-      env.emit({ type: 'warning', code: `${name}_failed`, message: `${name} could not be done; it is tried again`, error });
+      env.emit({
+        type: 'warning',
+        code: `${name}_failed`,
+        message: `${name} could not be done; it is tried again`,
+        error,
+      });
     }
     // Jittered, so that relays started together do not stay together.
     if (!stopped) timer = env.clock.after(ms * (0.8 + env.random() * 0.4), () => void run());

@@ -41,7 +41,10 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
   try {
     for (const [index, effect] of lane.effects.entries()) {
       const last = index === lane.effects.length - 1;
-      const step = effect.row.lost > 0 ? await services.alone(() => runEffect(services, lane, effect)) : await runEffect(services, lane, effect);
+      const step =
+        effect.row.lost > 0
+          ? await services.alone(() => runEffect(services, lane, effect))
+          : await runEffect(services, lane, effect);
       if (step.next === 'gone') return;
       if (step.next === 'stop') return void (await settle(step.settlement));
       if (done.length === 0) heldSince = env.clock.monotonicMs();
@@ -56,7 +59,10 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
   }
 }
 
-type Step = { readonly next: 'ended'; readonly record: EndedRecord } | { readonly next: 'stop'; readonly settlement: Settlement } | { readonly next: 'gone' };
+type Step =
+  | { readonly next: 'ended'; readonly record: EndedRecord }
+  | { readonly next: 'stop'; readonly settlement: Settlement }
+  | { readonly next: 'gone' };
 
 async function runEffect(services: LaneServices, lane: ClaimedLane, effect: ClaimedEffect): Promise<Step> {
   const { env } = services;
@@ -65,8 +71,14 @@ async function runEffect(services: LaneServices, lane: ClaimedLane, effect: Clai
   if (services.stopping() || lane.abort.signal.aborted) return stop(release);
 
   if (row.lost >= WORKER_LOST_MAX && lane.kind.idempotency !== 'none') {
-    return ending(lane, { ...base(effect), state: 'failed', outcome: 'failed', errorClass: 'worker_lost', maybe: true,
-      reason: `worker lost: ${row.lost} processes died while they executed it` });
+    return ending(lane, {
+      ...base(effect),
+      state: 'failed',
+      outcome: 'failed',
+      errorClass: 'worker_lost',
+      maybe: true,
+      reason: `worker lost: ${row.lost} processes died while they executed it`,
+    });
   }
   let suspect = row.suspect || row.trouble === 'unknown';
   if (suspect) {
@@ -77,28 +89,57 @@ async function runEffect(services: LaneServices, lane: ClaimedLane, effect: Clai
   } else {
     const problems = await validate(lane, effect);
     if (problems.length > 0) {
-      return ending(lane, { ...base(effect), state: 'failed', outcome: 'failed', errorClass: 'validation', errorText: problems.join('; ').slice(0, 4_000), reason: 'validation: the payload does not fit the kind; nothing was sent' });
+      return ending(lane, {
+        ...base(effect),
+        state: 'failed',
+        outcome: 'failed',
+        errorClass: 'validation',
+        errorText: problems.join('; ').slice(0, 4_000),
+        reason: 'validation: the payload does not fit the kind; nothing was sent',
+      });
     }
   }
-  const answer = await services.gate({
-    lane: lane.lane, fence: lane.fence, effect: row.effect_id, attempt: row.attempt, suspect, lost: row.lost,
-    mark: lane.kind.idempotency === 'none', needMs: sendMarginMs(env.leaseMs),
-  }).catch((error: unknown) => ({ error }));
+  const answer = await services
+    .gate({
+      lane: lane.lane,
+      fence: lane.fence,
+      effect: row.effect_id,
+      attempt: row.attempt,
+      suspect,
+      lost: row.lost,
+      mark: lane.kind.idempotency === 'none',
+      needMs: sendMarginMs(env.leaseMs),
+    })
+    .catch((error: unknown) => ({ error }));
   if (typeof answer !== 'string') {
     // The start row may have been written although its answer was lost; nothing was sent: the end row says so.
-    return stop({ ...release, delayMs: 100, head: { ...base(effect), outcome: 'retry', ...thrownEvidence(answer.error), errorClass: 'not_asked' } });
+    return stop({
+      ...release,
+      delayMs: 100,
+      head: { ...base(effect), outcome: 'retry', ...thrownEvidence(answer.error), errorClass: 'not_asked' },
+    });
   }
   if (answer === 'lost') return { next: 'gone' };
-  if (answer === 'cancel') return { next: 'ended', record: { ...base(effect), state: 'cancelled', reason: 'cancelled on request' } };
-  if (answer === 'applied') return { next: 'ended', record: { ...base(effect), state: 'completed', reason: 'late evidence' } };
+  if (answer === 'cancel')
+    return { next: 'ended', record: { ...base(effect), state: 'cancelled', reason: 'cancelled on request' } };
+  if (answer === 'applied')
+    return { next: 'ended', record: { ...base(effect), state: 'completed', reason: 'late evidence' } };
   if (answer.startsWith('off:')) return stop(switchedOff(answer.slice(4), release));
   if (answer !== 'go') return stop(release);
 
   const started = env.clock.monotonicMs();
   const outcome = await dispatch(env, lane, effect);
   const ms = Math.round(env.clock.monotonicMs() - started);
-  env.emit({ type: 'attempt', effectId: row.effect_id, kind: row.kind, attempt: row.attempt, outcome: outcome.outcome, ms });
-  if (outcome.outcome === 'retry' && outcome.pausesTarget === true) services.pauseTarget(row.target, outcome.afterMs ?? lane.kind.backoffBaseMs);
+  env.emit({
+    type: 'attempt',
+    effectId: row.effect_id,
+    kind: row.kind,
+    attempt: row.attempt,
+    outcome: outcome.outcome,
+    ms,
+  });
+  if (outcome.outcome === 'retry' && outcome.pausesTarget === true)
+    services.pauseTarget(row.target, outcome.afterMs ?? lane.kind.backoffBaseMs);
   const evidence = storable(lane.kind, effect.payload.payload, outcome);
   const record = { ...base(effect), ...evidence, ms, outcome: outcome.outcome };
   if (outcome.outcome === 'completed') return { next: 'ended', record: { ...record, state: 'completed' } };
@@ -111,12 +152,20 @@ async function runEffect(services: LaneServices, lane: ClaimedLane, effect: Clai
 function ending(lane: ClaimedLane, record: EndedRecord): Step {
   if (record.state !== 'failed' || !isKeyed(lane)) return { next: 'ended', record };
   const { pos: _pos, state: _state, reason, maybe: _maybe, ...head } = record;
-  return stop({ mode: 'block', trouble: 'failed', headFailed: true, reason: `failed: ${reason ?? 'dead letter'}`, head });
+  return stop({
+    mode: 'block',
+    trouble: 'failed',
+    headFailed: true,
+    reason: `failed: ${reason ?? 'dead letter'}`,
+    head,
+  });
 }
 
 /** A scope of the database's switch parks the lane until it is on again; the floor of this process only releases it, as another relay may differ. */
 function switchedOff(scope: string, release: Settlement): Settlement {
-  return scope.startsWith('floor:') ? { ...release, delayMs: 5_000 } : { mode: 'block', reason: `switch:${scope}`, giveBack: release.giveBack ?? true };
+  return scope.startsWith('floor:')
+    ? { ...release, delayMs: 5_000 }
+    : { mode: 'block', reason: `switch:${scope}`, giveBack: release.giveBack ?? true };
 }
 
 async function validate(lane: ClaimedLane, effect: ClaimedEffect): Promise<readonly string[]> {
@@ -133,7 +182,12 @@ function base(effect: ClaimedEffect): { readonly effect: string; readonly attemp
 }
 
 function reasonOf(evidence: { readonly errorClass?: string; readonly errorText?: string }): string {
-  return [evidence.errorClass, evidence.errorText].filter((text) => text !== undefined).join(': ').slice(0, 1_000) || 'failed';
+  return (
+    [evidence.errorClass, evidence.errorText]
+      .filter((text) => text !== undefined)
+      .join(': ')
+      .slice(0, 1_000) || 'failed'
+  );
 }
 
 function stop(settlement: Settlement): Step {

@@ -26,18 +26,29 @@ export function createLeases(env: RelayEnvironment): Leases {
     if (stopped) return;
     const now = env.clock.monotonicMs();
     for (const lane of lanes) {
-      if (now > lane.trustedUntil - sendMarginMs(env.leaseMs) / 2) lane.abort.abort(new Error('the lease is about to end'));
+      if (now > lane.trustedUntil - sendMarginMs(env.leaseMs) / 2)
+        lane.abort.abort(new Error('the lease is about to end'));
     }
-    if (!renewing && lanes.size > 0 && now - lastRenewal >= Math.min(env.leaseMs / 3, env.leaseMs - CHECK_MS)) void renew(now);
+    if (!renewing && lanes.size > 0 && now - lastRenewal >= Math.min(env.leaseMs / 3, env.leaseMs - CHECK_MS))
+      void renew(now);
     env.clock.after(Math.min(CHECK_MS, env.leaseMs / 6), tick);
   };
 
   const renew = async (now: number): Promise<void> => {
     renewing = true;
     lastRenewal = now;
-    const due = [...lanes].filter((lane) => now - lane.heldSince + env.leaseMs <= env.leaseMaxLifeMs && !lane.abort.signal.aborted);
+    const due = [...lanes].filter(
+      (lane) => now - lane.heldSince + env.leaseMs <= env.leaseMaxLifeMs && !lane.abort.signal.aborted,
+    );
     try {
-      const results = due.length === 0 ? [] : await env.engine.renew({ relay: env.id, leaseMs: env.leaseMs, lanes: due.map(({ lane, fence }) => ({ lane, fence })) });
+      const results =
+        due.length === 0
+          ? []
+          : await env.engine.renew({
+              relay: env.id,
+              leaseMs: env.leaseMs,
+              lanes: due.map(({ lane, fence }) => ({ lane, fence })),
+            });
       const byRef = new Map(results.map((row) => [`${row.fence} ${row.lane}`, row.result]));
       for (const lane of due) {
         const result = byRef.get(`${lane.fence} ${lane.lane}`);

@@ -15,7 +15,14 @@ type Decision = { readonly settlement: Settlement } | { readonly ended: EndedRec
  * - may be applied, and it does not: `unknown`, looked up after lease end + timeout, or put before a person;
  * - attempts exhausted: `failed` when nothing can have been applied, unknown when something may.
  */
-export function settlementOf(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect, outcome: Retry | Unknown, record: AttemptRecord & { readonly pos: string }, stopping: boolean): Decision {
+export function settlementOf(
+  env: RelayEnvironment,
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  outcome: Retry | Unknown,
+  record: AttemptRecord & { readonly pos: string },
+  stopping: boolean,
+): Decision {
   const { kind } = lane;
   const { row } = effect;
   const { pos, ...head } = record;
@@ -24,16 +31,38 @@ export function settlementOf(env: RelayEnvironment, lane: ClaimedLane, effect: C
 
   // What an abort of ours interrupted is not the effect's fault.
   const burns = outcome.burnsAttempt !== false && !(stopping && lane.abort.signal.aborted);
-  const delayMs = retryDelayMs(Math.max(row.attempt, 1), { baseMs: kind.backoffBaseMs, maxMs: kind.backoffMaxMs }, env.random(), outcome.afterMs ?? 0);
+  const delayMs = retryDelayMs(
+    Math.max(row.attempt, 1),
+    { baseMs: kind.backoffBaseMs, maxMs: kind.backoffMaxMs },
+    env.random(),
+    outcome.afterMs ?? 0,
+  );
   const certain = outcome.notSent;
   if (burns && row.attempt >= kind.maxAttempts) {
-    if (certain && !row.suspect) return { ended: { ...record, pos, state: 'failed', outcome: 'failed', reason: `attempts exhausted (${row.attempt}): ${outcome.errorClass ?? 'retry'}` } };
+    if (certain && !row.suspect)
+      return {
+        ended: {
+          ...record,
+          pos,
+          state: 'failed',
+          outcome: 'failed',
+          reason: `attempts exhausted (${row.attempt}): ${outcome.errorClass ?? 'retry'}`,
+        },
+      };
     return { settlement: { ...unknownHead(lane, settledMs), head: { ...head, outcome: 'unknown' } } };
   }
   if (certain) return { settlement: { mode: 'retry', delayMs, giveBack: !burns, head } };
   // `retry` of a non-idempotent kind that may have left: the handler's word is not enough to send it again.
-  if (kind.idempotency === 'none') return { settlement: { ...unknownHead(lane, settledMs), head: { ...head, outcome: 'unknown' } } };
-  return { settlement: { mode: 'unsure', delayMs: kind.idempotency === 'natural' ? Math.max(delayMs, settledMs) : delayMs, giveBack: !burns, head } };
+  if (kind.idempotency === 'none')
+    return { settlement: { ...unknownHead(lane, settledMs), head: { ...head, outcome: 'unknown' } } };
+  return {
+    settlement: {
+      mode: 'unsure',
+      delayMs: kind.idempotency === 'natural' ? Math.max(delayMs, settledMs) : delayMs,
+      giveBack: !burns,
+      head,
+    },
+  };
 }
 
 function unknownHead(lane: ClaimedLane, delayMs: number): Settlement {

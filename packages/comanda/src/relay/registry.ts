@@ -34,12 +34,16 @@ function check(kind: EffectKind): void {
   whole(kind.concurrency, `${kind.kind}: concurrency`, 1, 10_000);
   whole(kind.version, `${kind.kind}: version`, 1, 999_999_999);
   if (kind.idempotency === 'none' && kind.reconcile === undefined && kind.onUnknown !== 'ask-human') {
-    throw comandaError('COMANDA_UNSAFE_EFFECT', { kind: kind.kind, problem: 'its target recognises no repeated request, and nothing says what to do when an outcome is unknown' });
+    throw comandaError('COMANDA_UNSAFE_EFFECT', {
+      kind: kind.kind,
+      problem: 'its target recognises no repeated request, and nothing says what to do when an outcome is unknown',
+    });
   }
 }
 
 function whole(value: number, name: string, min: number, max: number): void {
-  if (!Number.isInteger(value) || value < min || value > max) throw invalid(`${name} is ${value}, allowed are whole numbers from ${min} to ${max}`);
+  if (!Number.isInteger(value) || value < min || value > max)
+    throw invalid(`${name} is ${value}, allowed are whole numbers from ${min} to ${max}`);
 }
 
 function invalid(problem: string): Error {

@@ -19,7 +19,10 @@ import { createSendGate } from './send-gate.js';
 import { createSettler } from './settler.js';
 import { createAlone, createBell } from './signal.js';
 
-const FLOORS = { enabled: 'none', unset: 'agents', disabled: 'agents_and_undeclared' } as const satisfies Record<AiActions, string>;
+const FLOORS = { enabled: 'none', unset: 'agents', disabled: 'agents_and_undeclared' } as const satisfies Record<
+  AiActions,
+  string
+>;
 const SWEEP_MS = 250;
 /** Polls that found nothing get longer up to here before the relay sleeps and decisions notify it. */
 const DROWSY_MS = 40;
@@ -38,7 +41,8 @@ export function createRelay(options: RelayOptions): Relay {
   const random = options.random ?? systemRandom;
   const schema = options.schema ?? DEFAULT_SCHEMA;
   const givenUp = new AbortController();
-  const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number => parseDuration(value ?? fallback, name, { minMs, maxMs });
+  const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number =>
+    parseDuration(value ?? fallback, name, { minMs, maxMs });
   const env: RelayEnvironment = {
     id: `relay-${newId()}`,
     engine: createEngine(options.database, schema),
@@ -78,7 +82,8 @@ export function createRelay(options: RelayOptions): Relay {
     settler,
     alone,
     stopping: () => state === 'stopping' || state === 'stopped',
-    pauseTarget: (target: string, forMs: number) => void pauses.set(target, Math.max(pauses.get(target) ?? 0, clock.monotonicMs() + forMs)),
+    pauseTarget: (target: string, forMs: number) =>
+      void pauses.set(target, Math.max(pauses.get(target) ?? 0, clock.monotonicMs() + forMs)),
   };
 
   /** Free places per kind: each kind is its own bulkhead. Paused targets get none. */
@@ -154,7 +159,8 @@ export function createRelay(options: RelayOptions): Relay {
   };
 
   const start = async (): Promise<void> => {
-    if (state !== 'new') throw comandaError('COMANDA_INVALID_CONFIG', { problem: `a relay starts once; this one is ${state}` });
+    if (state !== 'new')
+      throw comandaError('COMANDA_INVALID_CONFIG', { problem: `a relay starts once; this one is ${state}` });
     state = 'starting';
     starting = (async () => {
       await checkVersion(options.database, schema);
@@ -250,14 +256,21 @@ export function createRelay(options: RelayOptions): Relay {
       const deadline = clock.monotonicMs() + parseDuration(within, 'drain within');
       let quiet = 0;
       while (quiet < 2) {
-        if (clock.monotonicMs() > deadline) throw new Error(`not drained within ${String(within)}: ${lanes.size} lanes still run`);
+        if (clock.monotonicMs() > deadline)
+          throw new Error(`not drained within ${String(within)}: ${lanes.size} lanes still run`);
         const swept = await env.engine.sweep({ relay: env.id });
         const found = state === 'running' ? lanes.size : await look();
         quiet = found + swept.moved + swept.unparked + swept.answered + lanes.size === 0 ? quiet + 1 : 0;
         await Promise.race([Promise.all(lanes.values()), bell.wait(BUSY_POLL_MS)]);
       }
     },
-    status: () => ({ state, lanes: lanes.size, listening, switchVersion: view.version, sinceLastPollMs: Math.round(clock.monotonicMs() - lastPoll) }),
+    status: () => ({
+      state,
+      lanes: lanes.size,
+      listening,
+      switchVersion: view.version,
+      sinceLastPollMs: Math.round(clock.monotonicMs() - lastPoll),
+    }),
     [Symbol.asyncDispose]: stop,
   };
 }

@@ -1,6 +1,6 @@
 import { createBatcher } from '../kernel/batcher.js';
-import { SETTLE_BATCH_MAX_ITEMS, SETTLE_BATCH_MAX_WAIT_MS } from '../kernel/limits.js';
 import { isRetryableDatabaseError } from '../kernel/database-errors.js';
+import { SETTLE_BATCH_MAX_ITEMS, SETTLE_BATCH_MAX_WAIT_MS } from '../kernel/limits.js';
 import type { AttemptRecord, LaneResult, SettleLane } from '../outbox/engine.js';
 import type { ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
@@ -40,7 +40,8 @@ export function createSettler(env: RelayEnvironment): Settler {
       const result = await written;
       if (result === 'ok' && settlement.mode === 'keep') lane.trustedUntil = started + env.leaseMs;
       if (result === 'fenced') {
-        for (const record of recordsOf(item)) env.emit({ type: 'lease_lost', lane: lane.lane, effectId: record.effect, late: record.outcome ?? 'nothing' });
+        for (const record of recordsOf(item))
+          env.emit({ type: 'lease_lost', lane: lane.lane, effectId: record.effect, late: record.outcome ?? 'nothing' });
         lane.abort.abort(new Error('the lease was lost'));
       }
       return result;
@@ -72,7 +73,10 @@ async function write(env: RelayEnvironment, lanes: readonly SettleLane[]): Promi
 }
 
 /** One round trip. A lost connection is tried again until it answers: the fence decides whether it was too late. One bad lane does not take the others down. */
-async function writeOnce(env: RelayEnvironment, lanes: readonly SettleLane[]): Promise<Map<string, LaneResult['result'] | 'error'>> {
+async function writeOnce(
+  env: RelayEnvironment,
+  lanes: readonly SettleLane[],
+): Promise<Map<string, LaneResult['result'] | 'error'>> {
   for (;;) {
     try {
       const rows = await env.engine.settle({ relay: env.id, leaseMs: env.leaseMs, lanes });
@@ -82,7 +86,12 @@ async function writeOnce(env: RelayEnvironment, lanes: readonly SettleLane[]): P
       if (isRetryableDatabaseError(error) || isTimeout(error)) {
         await env.clock.sleep(DATABASE_DOWN_MS, env.givenUp);
       } else if (lanes.length === 1) {
-        env.emit({ type: 'warning', code: 'settle_failed', message: `the outcome of lane ${lanes[0]?.lane ?? '?'} could not be written; its lease will end and it will be looked at again`, error });
+        env.emit({
+          type: 'warning',
+          code: 'settle_failed',
+          message: `the outcome of lane ${lanes[0]?.lane ?? '?'} could not be written; its lease will end and it will be looked at again`,
+          error,
+        });
         return new Map(lanes.map((lane) => [refOf(lane), 'error']));
       } else {
         const apart = new Map<string, LaneResult['result'] | 'error'>();
@@ -100,7 +109,12 @@ async function keepEvidence(env: RelayEnvironment, lanes: readonly SettleLane[])
   try {
     await env.engine.lateEvidence({ relay: env.id, items: said });
   } catch (error) {
-    env.emit({ type: 'warning', code: 'late_evidence_lost', message: 'what a late attempt learned could not be kept', error });
+    env.emit({
+      type: 'warning',
+      code: 'late_evidence_lost',
+      message: 'what a late attempt learned could not be kept',
+      error,
+    });
   }
 }
 
@@ -114,5 +128,7 @@ function refOf(lane: { readonly lane: string; readonly fence: string }): string 
 
 /** statement_timeout and friends, also when the role has them: the statement did nothing. */
 function isTimeout(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && (error.code === '57014' || error.code === '25P03');
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && (error.code === '57014' || error.code === '25P03')
+  );
 }

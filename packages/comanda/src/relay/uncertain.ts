@@ -34,11 +34,21 @@ export async function judge(env: RelayEnvironment, lane: ClaimedLane, effect: Cl
   if (kind.idempotency === 'key' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
   if (kind.idempotency === 'natural' && row.trouble !== 'unknown') {
     // The lease has ended just now; what left under it can take the timeout to arrive. `looks` says that this has been waited for.
-    if (row.lost > 0 && row.looks === 0) return settle({ mode: 'unsure', delayMs: kind.timeoutMs, giveBack: true, keepLost: true, looked: true });
+    if (row.lost > 0 && row.looks === 0)
+      return settle({ mode: 'unsure', delayMs: kind.timeoutMs, giveBack: true, keepLost: true, looked: true });
     return { act: 'send', suspect: true };
   }
   if (payload.evidence === 'completed') {
-    return { act: 'ended', record: { ...head(effect), pos: String(row.pos), state: 'completed', reason: 'late evidence', ...providerId(payload.evidence_provider_id) } };
+    return {
+      act: 'ended',
+      record: {
+        ...head(effect),
+        pos: String(row.pos),
+        state: 'completed',
+        reason: 'late evidence',
+        ...providerId(payload.evidence_provider_id),
+      },
+    };
   }
   if (kind.idempotency === 'none') {
     if (payload.started_ms_ago === null) return { act: 'send', suspect: false };
@@ -46,7 +56,12 @@ export async function judge(env: RelayEnvironment, lane: ClaimedLane, effect: Cl
     if (wait > 0) return settle({ mode: 'unknown', delayMs: wait + LATE_MS, keepLost: true, giveBack });
   }
   if (kind.reconcile === undefined || kind.onUnknown === 'ask-human') {
-    return settle({ mode: 'block', trouble: 'unknown', giveBack, reason: 'unknown: it may have happened and only a person can tell' });
+    return settle({
+      mode: 'block',
+      trouble: 'unknown',
+      giveBack,
+      reason: 'unknown: it may have happened and only a person can tell',
+    });
   }
   return await ask(env, lane, effect);
 }
@@ -59,15 +74,41 @@ async function ask(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffe
   const result = await lookUp(env, lane, effect);
   const evidence = storable(lane.kind, payload.payload, result);
   const ms = Math.round(env.clock.monotonicMs() - started);
-  env.emit({ type: 'attempt', effectId: row.effect_id, kind: row.kind, attempt: row.attempt, outcome: `look:${result.found}`, ms });
+  env.emit({
+    type: 'attempt',
+    effectId: row.effect_id,
+    kind: row.kind,
+    attempt: row.attempt,
+    outcome: `look:${result.found}`,
+    ms,
+  });
   const record = { ...head(effect), ...evidence, ms, outcome: lookOutcome(result) };
-  if (result.found === 'applied') return { act: 'ended', record: { ...record, pos: String(row.pos), state: 'completed', reason: 'reconciled: applied' } };
+  if (result.found === 'applied')
+    return {
+      act: 'ended',
+      record: { ...record, pos: String(row.pos), state: 'completed', reason: 'reconciled: applied' },
+    };
   if (result.found === 'absent' && row.attempt >= lane.kind.maxAttempts) {
-    return { act: 'ended', record: { ...record, pos: String(row.pos), state: 'failed', reason: `attempts exhausted (${row.attempt}); the look-up says that it was not applied` } };
+    return {
+      act: 'ended',
+      record: {
+        ...record,
+        pos: String(row.pos),
+        state: 'failed',
+        reason: `attempts exhausted (${row.attempt}); the look-up says that it was not applied`,
+      },
+    };
   }
   if (result.found === 'absent') return settle({ mode: 'absent', head: record });
   if (row.looks + 1 >= LOOKS_MAX) {
-    return settle({ mode: 'block', trouble: 'unknown', reason: `unknown: ${row.looks + 1} look-ups could not tell`, looked: true, giveBack, head: record });
+    return settle({
+      mode: 'block',
+      trouble: 'unknown',
+      reason: `unknown: ${row.looks + 1} look-ups could not tell`,
+      looked: true,
+      giveBack,
+      head: record,
+    });
   }
   const delayMs = retryDelayMs(row.looks + 1, { baseMs: BACKOFF_BASE_MS, maxMs: BACKOFF_MAX_MS }, env.random());
   return settle({ mode: 'unknown', delayMs, looked: true, giveBack, head: record });

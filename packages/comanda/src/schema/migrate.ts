@@ -1,8 +1,8 @@
 import { FUNCTIONS, MIGRATIONS, PERMISSIONS, ROUTINES_SHA256, VIEWS } from '../generated/sql.js';
 import { comandaError } from '../kernel/errors.js';
-import type { Queryable } from '../ports/database.js';
 import { checkSchemaName, DEFAULT_SCHEMA, inSchema, quoteIdentifier } from '../kernel/schema-name.js';
-import { readInstalled, SCHEMA_VERSION } from './version.js';
+import type { Queryable } from '../ports/database.js';
+import { readInstalled, SCHEMA_VERSION, tooNew } from './version.js';
 
 const OLDEST_POSTGRESQL = 150000;
 
@@ -39,7 +39,8 @@ export interface MigrateResult {
 export async function migrate(connection: Queryable, options: MigrateOptions = {}): Promise<MigrateResult> {
   const schema = checkSchemaName(options.schema ?? DEFAULT_SCHEMA);
   await checkServer(connection);
-  await connection.query('begin', []);
+  // READ COMMITTED whatever the session's default: the snapshot must be newer than the lock.
+  await connection.query('begin isolation level read committed read write', []);
   try {
     // The lock comes before the first look at the catalog: `if not exists` is no protection between sessions.
     await connection.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`comanda migrate ${schema}`]);
@@ -56,6 +57,7 @@ export async function migrate(connection: Queryable, options: MigrateOptions = {
 async function migrateLocked(db: Queryable, schema: string, options: MigrateOptions): Promise<MigrateResult> {
   const installed = await readInstalled(db, schema);
   const from = installed?.schemaVersion ?? 0;
+  if (installed !== undefined && installed.compatibleFrom > SCHEMA_VERSION) throw tooNew(schema, installed);
   const applied: string[] = [];
   let routines = false;
   // A newer schema that accepts this version is left alone: writing our older routines over it would undo an upgrade.
@@ -85,7 +87,14 @@ async function migrateLocked(db: Queryable, schema: string, options: MigrateOpti
     );
     if (routines) await db.query(inSchema('select comanda.ensure_partitions(clock_timestamp())', schema), []);
   }
-  return { schema, from, to: Math.max(from, SCHEMA_VERSION), applied, routines, missingRoles: await missingRoles(db, options.rolePrefix ?? 'comanda') };
+  return {
+    schema,
+    from,
+    to: Math.max(from, SCHEMA_VERSION),
+    applied,
+    routines,
+    missingRoles: await missingRoles(db, options.rolePrefix ?? 'comanda'),
+  };
 }
 
 /** The whole installation as one SQL script, for administrators who run it themselves. Idempotent only through `comanda migrate`. */
@@ -118,7 +127,10 @@ select comanda.ensure_partitions(clock_timestamp());`,
 }
 
 async function createSchema(db: Queryable, schema: string): Promise<void> {
-  const [found] = await db.query<{ found: boolean }>('select exists (select from pg_namespace where nspname = $1) as found', [schema]);
+  const [found] = await db.query<{ found: boolean }>(
+    'select exists (select from pg_namespace where nspname = $1) as found',
+    [schema],
+  );
   // `create schema if not exists` asks for the right to create even when there is nothing to do.
   if (found?.found !== true) await db.query(`create schema ${quoteIdentifier(schema)}`, []);
 }
@@ -129,15 +141,22 @@ async function checkServer(db: Queryable): Promise<void> {
     [],
   );
   if (server !== undefined && server.version < OLDEST_POSTGRESQL) {
-    throw comandaError('COMANDA_SCHEMA_VERSION', { problem: `the server is PostgreSQL ${server.shown}; PostgreSQL 15 or newer is needed` });
+    throw comandaError('COMANDA_SCHEMA_VERSION', {
+      problem: `the server is PostgreSQL ${server.shown}; PostgreSQL 15 or newer is needed`,
+    });
   }
   if (server !== undefined && server.encoding !== 'UTF8') {
-    throw comandaError('COMANDA_SCHEMA_VERSION', { problem: `the database has encoding ${server.encoding}; UTF8 is needed, so that keys and payloads keep every character` });
+    throw comandaError('COMANDA_SCHEMA_VERSION', {
+      problem: `the database has encoding ${server.encoding}; UTF8 is needed, so that keys and payloads keep every character`,
+    });
   }
 }
 
 async function missingRoles(db: Queryable, prefix: string): Promise<readonly string[]> {
   const wanted = ['app', 'relay', 'approver', 'operator', 'reader'].map((role) => `${prefix}_${role}`);
-  const rows = await db.query<{ role: string }>('select r as role from unnest($1::text[]) r where not exists (select from pg_roles p where p.rolname = r)', [wanted]);
+  const rows = await db.query<{ role: string }>(
+    'select r as role from unnest($1::text[]) r where not exists (select from pg_roles p where p.rolname = r)',
+    [wanted],
+  );
   return rows.map((row) => row.role);
 }

@@ -1,7 +1,7 @@
 import { MIGRATIONS } from '../generated/sql.js';
 import { comandaError } from '../kernel/errors.js';
-import type { Queryable } from '../ports/database.js';
 import { checkSchemaName, inSchema, quoteIdentifier } from '../kernel/schema-name.js';
+import type { Queryable } from '../ports/database.js';
 
 /** The schema version that this build was written for. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.version ?? 0;
@@ -19,13 +19,26 @@ export interface Installed {
 /** Reads what is installed; `undefined` when there is nothing. */
 export async function readInstalled(db: Queryable, schema: string): Promise<Installed | undefined> {
   const name = checkSchemaName(schema);
-  const [found] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteIdentifier(name)}.installation`]);
+  const [found] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [
+    `${quoteIdentifier(name)}.installation`,
+  ]);
   if (found?.found !== true) return undefined;
   const [row] = await db.query<{ v: number; c: number; r: string; e: string; p: number }>(
-    inSchema('select schema_version as v, compatible_from as c, routines_sha256 as r, environment as e, payload_max_bytes as p from comanda.installation', schema),
+    inSchema(
+      'select schema_version as v, compatible_from as c, routines_sha256 as r, environment as e, payload_max_bytes as p from comanda.installation',
+      schema,
+    ),
     [],
   );
-  return row === undefined ? undefined : { schemaVersion: row.v, compatibleFrom: row.c, routinesSha256: row.r, environment: row.e, payloadMaxBytes: row.p };
+  return row === undefined
+    ? undefined
+    : {
+        schemaVersion: row.v,
+        compatibleFrom: row.c,
+        routinesSha256: row.r,
+        environment: row.e,
+        payloadMaxBytes: row.p,
+      };
 }
 
 /**
@@ -36,12 +49,18 @@ export async function readInstalled(db: Queryable, schema: string): Promise<Inst
 export async function checkVersion(db: Queryable, schema: string): Promise<Installed> {
   const installed = await readInstalled(db, schema);
   if (installed === undefined) throw comandaError('COMANDA_SCHEMA_MISSING', { schema });
-  const problem =
-    installed.schemaVersion < SCHEMA_VERSION
-      ? `the schema "${schema}" has version ${installed.schemaVersion}, this program needs ${SCHEMA_VERSION}: run "comanda migrate" first`
-      : installed.compatibleFrom > SCHEMA_VERSION
-        ? `the schema "${schema}" has version ${installed.schemaVersion} and accepts programs from version ${installed.compatibleFrom} on, this one was written for ${SCHEMA_VERSION}: update it`
-        : undefined;
-  if (problem !== undefined) throw comandaError('COMANDA_SCHEMA_VERSION', { problem });
+  if (installed.schemaVersion < SCHEMA_VERSION) {
+    throw comandaError('COMANDA_SCHEMA_VERSION', {
+      problem: `the schema "${schema}" has version ${installed.schemaVersion}, this program needs ${SCHEMA_VERSION}: run "comanda migrate" first`,
+    });
+  }
+  if (installed.compatibleFrom > SCHEMA_VERSION) throw tooNew(schema, installed);
   return installed;
+}
+
+/** The error about a schema that does not accept this build any more. */
+export function tooNew(schema: string, installed: Installed): Error {
+  return comandaError('COMANDA_SCHEMA_VERSION', {
+    problem: `the schema "${schema}" has version ${installed.schemaVersion} and accepts programs from version ${installed.compatibleFrom} on, this one was written for ${SCHEMA_VERSION}: update it`,
+  });
 }

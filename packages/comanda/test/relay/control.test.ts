@@ -6,17 +6,34 @@ import { bench, counting, relayProcess } from './setup.js';
 /** A handler that waits until the test lets it go. */
 function gate() {
   const waiting: (() => void)[] = [];
-  return { wait: () => new Promise<void>((resolve) => waiting.push(resolve)), open: () => waiting.splice(0).forEach((go) => go()), get size() { return waiting.length; } };
+  return {
+    wait: () => new Promise<void>((resolve) => waiting.push(resolve)),
+    open: () => {
+      for (const go of waiting.splice(0)) go();
+    },
+    get size() {
+      return waiting.length;
+    },
+  };
 }
 
 const switchTo = (b: Awaited<ReturnType<typeof bench>>, mode: string, scope = 'all') =>
-  b.rows('select * from comanda.switch_set($1::text::jsonb)', [JSON.stringify({ scope, mode, by: 'ana', reason: 'test' })]);
+  b.rows('select * from comanda.switch_set($1::text::jsonb)', [
+    JSON.stringify({ scope, mode, by: 'ana', reason: 'test' }),
+  ]);
 
 describe('control', () => {
   it('S01: off means off: nothing starts, what is in flight ends truthfully, on again all is done once', async () => {
     const b = await bench();
     const door = gate();
-    const pay = counting('pay', async () => { await door.wait(); return completed(); }, { concurrency: 2 });
+    const pay = counting(
+      'pay',
+      async () => {
+        await door.wait();
+        return completed();
+      },
+      { concurrency: 2 },
+    );
     for (let i = 0; i < 8; i += 1) await b.effect(`S01-${i}`, 'pay');
     const relay = b.relay({ effects: [pay] });
     await relay.start();
@@ -24,16 +41,31 @@ describe('control', () => {
     await switchTo(b, 'hold');
     const started = pay.calls.size;
     door.open();
-    await eventually(async () => Object.values(await b.states()).filter((s) => s === 'completed').length === 2, { what: 'the two in flight' });
-    await eventually(() => relay.events.some((event) => event.type === 'held'), { what: 'the relay saying that it holds' });
+    await eventually(async () => Object.values(await b.states()).filter((s) => s === 'completed').length === 2, {
+      what: 'the two in flight',
+    });
+    await eventually(() => relay.events.some((event) => event.type === 'held'), {
+      what: 'the relay saying that it holds',
+    });
     expect(pay.calls.size).toBe(started);
     expect(await b.rows(`select what from comanda.attention where what = 'switched off'`)).toHaveLength(1);
-    await eventually(async () => {
-      const [row] = await b.rows<{ ok: boolean }>('select bool_and(r.switch_version = (select max(version) from comanda.switch)) ok from comanda.relay r');
-      return row?.ok;
-    }, { what: 'the published switch version' });
+    await eventually(
+      async () => {
+        const [row] = await b.rows<{ ok: boolean }>(
+          'select bool_and(r.switch_version = (select max(version) from comanda.switch)) ok from comanda.relay r',
+        );
+        return row?.ok;
+      },
+      { what: 'the published switch version' },
+    );
     await switchTo(b, 'run');
-    await eventually(async () => { door.open(); return Object.values(await b.states()).every((s) => s === 'completed'); }, { what: 'everything' });
+    await eventually(
+      async () => {
+        door.open();
+        return Object.values(await b.states()).every((s) => s === 'completed');
+      },
+      { what: 'everything' },
+    );
     expect([...pay.calls.values()].every((n) => n === 1)).toBe(true);
   });
 
@@ -43,7 +75,9 @@ describe('control', () => {
     await b.effect('x', 'pay');
     await b.rows(`select * from comanda.route('{"relay":"slow","leaseMs":60000,"kinds":[{"kind":"pay","lanes":1}]}')`);
     await switchTo(b, 'hold', 'target:pay');
-    const [answer] = await b.rows<{ answer: string }>(`select answer from comanda.may_send(jsonb_build_object('relay', 'slow', 'floor', 'none', 'items', (select jsonb_agg(jsonb_build_object('lane', l.lane, 'fence', l.fence, 'effect', q.effect_id, 'needMs', 100)) from comanda.lane l join comanda.effect_queue q using (lane))))`);
+    const [answer] = await b.rows<{ answer: string }>(
+      `select answer from comanda.may_send(jsonb_build_object('relay', 'slow', 'floor', 'none', 'items', (select jsonb_agg(jsonb_build_object('lane', l.lane, 'fence', l.fence, 'effect', q.effect_id, 'needMs', 100)) from comanda.lane l join comanda.effect_queue q using (lane))))`,
+    );
     expect(answer?.answer).toBe('off:target:pay');
     expect(pay.calls.size).toBe(0);
   });
@@ -54,8 +88,18 @@ describe('control', () => {
     const crm = counting('crm');
     for (const scope of ['kind:pay', 'target:pay', 'tenant:acme', 'agent:bot', 'actor:agent']) {
       await switchTo(b, 'hold', scope);
-      await b.decide({ key: `${scope}`, tenant: 'acme', actor: { type: 'agent', id: 'bot' }, effects: [{ kind: 'pay' }] });
-      await b.decide({ key: `${scope}-free`, tenant: 'other', actor: { type: 'human', id: 'ana' }, effects: [{ kind: 'crm' }] });
+      await b.decide({
+        key: `${scope}`,
+        tenant: 'acme',
+        actor: { type: 'agent', id: 'bot' },
+        effects: [{ kind: 'pay' }],
+      });
+      await b.decide({
+        key: `${scope}-free`,
+        tenant: 'other',
+        actor: { type: 'human', id: 'ana' },
+        effects: [{ kind: 'crm' }],
+      });
     }
     const relay = b.relay({ effects: [pay, crm], aiActions: 'enabled' });
     await relay.start();
@@ -72,7 +116,11 @@ describe('control', () => {
   it('AI_ACTIONS_ENABLED is the floor: unset holds what agents decided, disabled also the undeclared', async () => {
     const b = await bench();
     const pay = counting('pay');
-    await b.decide({ key: 'agent', actor: { type: 'human', id: 'ana', onBehalfOf: { type: 'agent', id: 'bot' } }, effects: [{ kind: 'pay' }] });
+    await b.decide({
+      key: 'agent',
+      actor: { type: 'human', id: 'ana', onBehalfOf: { type: 'agent', id: 'bot' } },
+      effects: [{ kind: 'pay' }],
+    });
     await b.decide({ key: 'model', model: 'm-1', actor: { type: 'system', id: 's' }, effects: [{ kind: 'pay' }] });
     await b.decide({ key: 'undeclared', effects: [{ kind: 'pay' }] });
     await b.decide({ key: 'human', actor: { type: 'human', id: 'ana' }, effects: [{ kind: 'pay' }] });
@@ -96,11 +144,19 @@ describe('control', () => {
   it('cancel: exact while an effect waits, a request afterwards, too late once sent', async () => {
     const b = await bench();
     const door = gate();
-    const pay = counting('pay', async () => { await door.wait(); return completed(); });
+    const pay = counting('pay', async () => {
+      await door.wait();
+      return completed();
+    });
     await b.effect('window', 'pay', { cancelWindowMs: 3_600_000 });
     await b.effect('first', 'pay', { orderingKey: 'k' });
     await b.effect('behind', 'pay', { orderingKey: 'k' });
-    const cancel = async (key: string) => (await b.rows<{ answer: string }>('select answer from comanda.cancel($1::text::jsonb)', [JSON.stringify({ key, by: 'ana' })]))[0]?.answer;
+    const cancel = async (key: string) =>
+      (
+        await b.rows<{ answer: string }>('select answer from comanda.cancel($1::text::jsonb)', [
+          JSON.stringify({ key, by: 'ana' }),
+        ])
+      )[0]?.answer;
     expect(await cancel('window')).toBe('cancelled');
     const relay = b.relay({ effects: [pay], batch: 10 });
     await relay.start();
@@ -108,21 +164,37 @@ describe('control', () => {
     expect(await cancel('first')).toBe('requested');
     expect(await cancel('behind')).toBe('requested');
     door.open();
-    await eventually(async () => (await b.rows('select 1 from comanda.effect_request where answered_at is null')).length === 0, { what: 'both answers' });
-    expect(await b.states()).toEqual({ 'window/pay': 'cancelled', 'first/pay': 'completed', 'behind/pay': 'cancelled' });
+    await eventually(
+      async () => (await b.rows('select 1 from comanda.effect_request where answered_at is null')).length === 0,
+      { what: 'both answers' },
+    );
+    expect(await b.states()).toEqual({
+      'window/pay': 'cancelled',
+      'first/pay': 'completed',
+      'behind/pay': 'cancelled',
+    });
     expect([...pay.calls.keys()]).toEqual(['first/pay']);
     expect(await cancel('first')).toBe('too late');
-    expect(await b.rows('select answer from comanda.effect_request order by id')).toEqual([{ answer: 'too late' }, { answer: 'cancelled' }]);
+    expect(await b.rows('select answer from comanda.effect_request order by id')).toEqual([
+      { answer: 'too late' },
+      { answer: 'cancelled' },
+    ]);
   });
 
   it('P6: one lane in commit order, across two relays and batches', async () => {
     const b = await bench();
     const seen: string[] = [];
-    const slow = counting('slow', (_input, context) => { seen.push(context.idempotencyKey); return seen.length % 7 === 0 ? { outcome: 'retry', notSent: true } : completed(); });
+    const slow = counting('slow', (_input, context) => {
+      seen.push(context.idempotencyKey);
+      return seen.length % 7 === 0 ? { outcome: 'retry', notSent: true } : completed();
+    });
     for (let i = 0; i < 40; i += 1) await b.effect(String(i), 'slow', { orderingKey: `lane-${i % 2}` });
     await b.relay({ effects: [slow] }).start();
     await b.relay({ effects: [slow] }).start();
-    await eventually(async () => Object.values(await b.states()).every((s) => s === 'completed'), { withinMs: 20_000, what: 'both lanes' });
+    await eventually(async () => Object.values(await b.states()).every((s) => s === 'completed'), {
+      withinMs: 20_000,
+      what: 'both lanes',
+    });
     for (const lane of [0, 1]) {
       const order = [...new Set(seen)].map((key) => Number(key.split('/')[0])).filter((n) => n % 2 === lane);
       expect(order).toEqual([...order].sort((x, y) => x - y));
@@ -137,21 +209,38 @@ describe('control', () => {
     await b.effect('newer', 'kind_of_tomorrow');
     await b.relay({ effects: [pay] }).start();
     await eventually(() => pay.calls.has('soon/pay'), { what: 'the delayed one' });
-    expect(await b.states()).toEqual({ 'soon/pay': expect.stringMatching(/sending|completed/), 'later/pay': 'waiting', 'newer/kind_of_tomorrow': 'pending' });
+    expect(await b.states()).toEqual({
+      'soon/pay': expect.stringMatching(/sending|completed/),
+      'later/pay': 'waiting',
+      'newer/kind_of_tomorrow': 'pending',
+    });
     expect(await b.rows(`select attempt from comanda.lane where kind = 'kind_of_tomorrow'`)).toEqual([{ attempt: 0 }]);
   });
 
   it('validation: a payload that does not fit ends failed, unsent', async () => {
     const b = await bench();
-    const input = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => (typeof value === 'object' && value !== null && 'amount' in value ? { value } : { issues: [{ message: 'is missing', path: ['amount'] }] }) } };
+    const input = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value: unknown) =>
+          typeof value === 'object' && value !== null && 'amount' in value
+            ? { value }
+            : { issues: [{ message: 'is missing', path: ['amount'] }] },
+      },
+    };
     const pay = counting('pay', undefined, { input });
     await b.effect('bad', 'pay', { payload: { wrong: 1 } });
     await b.effect('good', 'pay', { payload: { amount: 1 } });
     await b.relay({ effects: [pay] }).start();
-    await eventually(async () => Object.values(await b.states()).every((s) => s !== 'pending' && s !== 'sending'), { what: 'both ends' });
+    await eventually(async () => Object.values(await b.states()).every((s) => s !== 'pending' && s !== 'sending'), {
+      what: 'both ends',
+    });
     expect(await b.states()).toEqual({ 'bad/pay': 'failed', 'good/pay': 'completed' });
     expect([...pay.calls.keys()]).toEqual(['good/pay']);
-    const [dead] = await b.rows<{ error_text: string }>(`select error_text from comanda.attempt where outcome = 'failed'`);
+    const [dead] = await b.rows<{ error_text: string }>(
+      `select error_text from comanda.attempt where outcome = 'failed'`,
+    );
     expect(dead?.error_text).toBe('amount: is missing');
   });
 
@@ -168,7 +257,10 @@ describe('control', () => {
 
   it('M01: a stop waits for the running handler within the grace', async () => {
     const b = await bench();
-    const slow = counting('slow', async () => { await new Promise((resolve) => setTimeout(resolve, 800)); return completed(); });
+    const slow = counting('slow', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      return completed();
+    });
     await b.effect('x', 'slow');
     await b.effect('y', 'slow', { orderingKey: 'k' });
     await b.effect('z', 'slow', { orderingKey: 'k' });

@@ -1,20 +1,34 @@
 import { eventually, type ProviderHandle, startGateway, startMail } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
-import { systemRandom } from '../../src/kernel/ids.js';
 import { completed } from '../../src/index.js';
+import { systemRandom } from '../../src/kernel/ids.js';
 import { type Bench, bench, counting, relayProcess } from './setup.js';
 
 const LONG = process.env['COMANDA_LONG'] === '1';
 
 const unfinished = async (b: Bench): Promise<number> =>
-  Number((await b.rows<{ n: string }>('select count(*) n from comanda.effect e where not exists (select from comanda.outcome o where o.effect_id = e.id)'))[0]?.n);
+  Number(
+    (
+      await b.rows<{ n: string }>(
+        'select count(*) n from comanda.effect e where not exists (select from comanda.outcome o where o.effect_id = e.id)',
+      )
+    )[0]?.n,
+  );
 
 /** The gateway's own book against the database: what was accepted twice, and what was never accepted. */
 async function judge(b: Bench, gateway: ProviderHandle): Promise<{ lost: string[]; doubled: string[] }> {
   const accepted = new Map<string, number>();
-  for (const entry of gateway.entries('accepted')) accepted.set(String(entry.key), (accepted.get(String(entry.key)) ?? 0) + 1);
-  const keys = (await b.rows<{ k: string }>(`select coalesce(e.explicit_key, r.key || '/' || e.name) k from comanda.effect e join comanda.run r on r.id = e.run_id where e.kind = 'refund'`)).map((row) => row.k);
-  return { lost: keys.filter((key) => !accepted.has(key)), doubled: [...accepted].filter(([, n]) => n > 1).map(([key]) => key) };
+  for (const entry of gateway.entries('accepted'))
+    accepted.set(String(entry.key), (accepted.get(String(entry.key)) ?? 0) + 1);
+  const keys = (
+    await b.rows<{ k: string }>(
+      `select coalesce(e.explicit_key, r.key || '/' || e.name) k from comanda.effect e join comanda.run r on r.id = e.run_id where e.kind = 'refund'`,
+    )
+  ).map((row) => row.k);
+  return {
+    lost: keys.filter((key) => !accepted.has(key)),
+    doubled: [...accepted].filter(([, n]) => n > 1).map(([key]) => key),
+  };
 }
 
 async function manyEffects(b: Bench, count: number, kind: string, prefix: string): Promise<void> {
@@ -37,7 +51,11 @@ describe('relays are killed, paused and starved', () => {
     let killed = 0;
     while (killed < kills) {
       const goal = Math.floor(((killed + 0.3 + systemRandom() * 0.6) * total) / (kills + 1));
-      await eventually(async () => (await gateway.stats()).accepted >= goal, { withinMs: 30_000, everyMs: 3, what: `acceptance number ${goal} (${killed} kills so far)` });
+      await eventually(async () => (await gateway.stats()).accepted >= goal, {
+        withinMs: 30_000,
+        everyMs: 3,
+        what: `acceptance number ${goal} (${killed} kills so far)`,
+      });
       const victim = Math.floor(systemRandom() * 2);
       await relays[victim]?.kill('SIGKILL');
       relays[victim] = relayProcess(b, config);
@@ -58,12 +76,18 @@ describe('relays are killed, paused and starved', () => {
       `select count(*) from generate_series(1, 300) g cross join lateral comanda.decide(jsonb_build_object('key', 'mail-' || g, 'effects', jsonb_build_array(jsonb_build_object('kind', 'mail', 'payload', jsonb_build_object('to', 'a@example.test', 'reference', 'ref-' || g)))))`,
     );
     for (let killed = 0; killed < 5; killed += 1) {
-      await eventually(async () => (await mail.stats()).accepted >= 40 * (killed + 1), { withinMs: 30_000, everyMs: 3, what: `mail ${40 * (killed + 1)}` });
+      await eventually(async () => (await mail.stats()).accepted >= 40 * (killed + 1), {
+        withinMs: 30_000,
+        everyMs: 3,
+        what: `mail ${40 * (killed + 1)}`,
+      });
       await relays[killed % 2]?.kill('SIGKILL');
       relays[killed % 2] = relayProcess(b, config);
     }
     await eventually(async () => (await unfinished(b)) === 0, { withinMs: 60_000, everyMs: 100, what: 'the rest' });
-    const references = mail.entries('accepted').map((entry) => (JSON.parse(entry.body) as { reference: string }).reference);
+    const references = mail
+      .entries('accepted')
+      .map((entry) => (JSON.parse(entry.body) as { reference: string }).reference);
     expect(references.length).toBe(300);
     expect(new Set(references).size).toBe(300);
     expect((await b.rows(`select 1 from comanda.attempt where outcome = 'unknown'`)).length).toBeGreaterThan(0);
@@ -80,10 +104,14 @@ describe('relays are killed, paused and starved', () => {
     await relay.start();
     const caller = await b.database.connect();
     await caller.query('begin');
-    await caller.query(`select * from comanda.decide('{"key":"open","effects":[{"kind":"noop","orderingKey":"k"},{"kind":"noop","name":"u"},{"kind":"noop","name":"d","delayMs":1}]}')`);
+    await caller.query(
+      `select * from comanda.decide('{"key":"open","effects":[{"kind":"noop","orderingKey":"k"},{"kind":"noop","name":"u"},{"kind":"noop","name":"d","delayMs":1}]}')`,
+    );
     await caller.query(`select * from comanda.cancel('{"key":"waits","by":"me","reason":"r"}')`);
     await caller.query(`select * from comanda.cancel('{"key":"arrived","by":"me","reason":"r"}')`);
-    await caller.query(`select * from comanda.request(jsonb_build_object('effect', (select effect_id from comanda.effect_state where run_key = 'arrived'), 'action', 'skip', 'by', 'me', 'reason', 'r'))`);
+    await caller.query(
+      `select * from comanda.request(jsonb_build_object('effect', (select effect_id from comanda.effect_state where run_key = 'arrived'), 'action', 'skip', 'by', 'me', 'reason', 'r'))`,
+    );
     await caller.query(`set constraints all immediate`);
     const started = performance.now();
     await manyEffects(b, 1_000, 'noop', 'free-');
@@ -94,13 +122,33 @@ describe('relays are killed, paused and starved', () => {
 
   it('a relay stopped at any statement: another relay goes on within the statement timeout', async () => {
     const b = await bench();
-    for (const pauseAt of ['route', 'claim', 'payloads', 'may_send', 'settle', 'sweep', 'relay_beat', 'set_awake', 'publish_kinds']) {
-      const stuck = relayProcess(b, { pauseAt, pauseAfter: pauseAt === 'relay_beat' ? 2 : 1, leaseMs: 1_000, statementTimeoutMs: 2_000, name: `stuck-${pauseAt}` });
+    for (const pauseAt of [
+      'route',
+      'claim',
+      'payloads',
+      'may_send',
+      'settle',
+      'sweep',
+      'relay_beat',
+      'set_awake',
+      'publish_kinds',
+    ]) {
+      const stuck = relayProcess(b, {
+        pauseAt,
+        pauseAfter: pauseAt === 'relay_beat' ? 2 : 1,
+        leaseMs: 1_000,
+        statementTimeoutMs: 2_000,
+        name: `stuck-${pauseAt}`,
+      });
       await manyEffects(b, 20, 'noop', `before-${pauseAt}-`);
       await stuck.line((line) => 'paused' in line, 15_000);
       const free = relayProcess(b, { leaseMs: 1_000, statementTimeoutMs: 2_000 });
       await manyEffects(b, 100, 'noop', `after-${pauseAt}-`);
-      await eventually(async () => (await unfinished(b)) === 0, { withinMs: 15_000, everyMs: 50, what: `work going on while another relay is stopped at ${pauseAt}` });
+      await eventually(async () => (await unfinished(b)) === 0, {
+        withinMs: 15_000,
+        everyMs: 50,
+        what: `work going on while another relay is stopped at ${pauseAt}`,
+      });
       expect(await b.unattended()).toBe(0);
       await stuck.kill('SIGKILL');
       await free.kill('SIGKILL');
@@ -120,10 +168,20 @@ describe('relays are killed, paused and starved', () => {
     let slowest = 0;
     while (performance.now() < until) {
       const started = performance.now();
-      await b.decide({ key: `hung-${orders}`, actor: { type: 'system', id: 't' }, effects: [{ kind: 'refund', payload: { orders } }, { kind: 'crm', payload: {} }] });
+      await b.decide({
+        key: `hung-${orders}`,
+        actor: { type: 'system', id: 't' },
+        effects: [
+          { kind: 'refund', payload: { orders } },
+          { kind: 'crm', payload: {} },
+        ],
+      });
       slowest = Math.max(slowest, performance.now() - started);
       orders += 1;
-      await eventually(() => other.calls.size >= orders - 20, { withinMs: 5_000, what: 'other kinds flowing while the gateway hangs' });
+      await eventually(() => other.calls.size >= orders - 20, {
+        withinMs: 5_000,
+        what: 'other kinds flowing while the gateway hangs',
+      });
     }
     expect(gateway.entries('accepted')).toEqual([]);
     await gateway.control({ mode: 'normal' });
@@ -147,12 +205,20 @@ describe('relays are killed, paused and starved', () => {
     }
     await manyEffects(b, 10_000, 'noop', 'beside-');
     await relay.start();
-    await eventually(() => free.calls.size === 10_000, { withinMs: 90_000, everyMs: 50, what: '10 000 effects beside the blocked lane' });
+    await eventually(() => free.calls.size === 10_000, {
+      withinMs: 90_000,
+      everyMs: 50,
+      what: '10 000 effects beside the blocked lane',
+    });
     expect(refused.calls.size).toBe(1);
-    const [lane] = await b.rows<{ what: string; lane: string; effect_id: string }>(`select what, lane, effect_id::text from comanda.attention where what = 'blocked lane'`);
+    const [lane] = await b.rows<{ what: string; lane: string; effect_id: string }>(
+      `select what, lane, effect_id::text from comanda.attention where what = 'blocked lane'`,
+    );
     expect(lane).toMatchObject({ what: 'blocked lane', lane: 'k:hot' });
     // A named person lets the lane go on: the next one, oldest first, is tried.
-    await b.rows(`select * from comanda.request($1::text::jsonb)`, [JSON.stringify({ effect: lane?.effect_id, action: 'skip', by: 'ana', reason: 'refunded by hand' })]);
+    await b.rows(`select * from comanda.request($1::text::jsonb)`, [
+      JSON.stringify({ effect: lane?.effect_id, action: 'skip', by: 'ana', reason: 'refunded by hand' }),
+    ]);
     await eventually(() => refused.calls.size === 2, { withinMs: 20_000, what: 'the next of the lane' });
     expect([...refused.calls.keys()][1]).toBe('followers-0/f1');
     expect(await b.unattended()).toBe(0);

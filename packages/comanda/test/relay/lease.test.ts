@@ -1,12 +1,13 @@
 import { eventually, startGateway, startTcpProxy, withDeadline } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
+import { pgStandalone } from '../../src/adapters/pg/index.js';
 import { completed } from '../../src/index.js';
 import { systemClock } from '../../src/kernel/clock.js';
-import { pgStandalone } from '../../src/adapters/pg/index.js';
 import { createRelay } from '../../src/relay/index.js';
 import { bench, counting, relayProcess } from './setup.js';
 
-const ended = async (b: Awaited<ReturnType<typeof bench>>, state = 'completed') => Object.values(await b.states()).every((s) => s === state);
+const ended = async (b: Awaited<ReturnType<typeof bench>>, state = 'completed') =>
+  Object.values(await b.states()).every((s) => s === state);
 
 describe('leases', () => {
   it('L01: a handler slower than its lease runs once, the lease is renewed', async () => {
@@ -20,13 +21,21 @@ describe('leases', () => {
     await Promise.all(relays.map((relay) => relay.start()));
     await eventually(() => ended(b), { withinMs: 8_000, what: 'the slow effect' });
     expect([...slow.calls.values()]).toEqual([1]);
-    expect(await b.rows('select attempts, state from comanda.effect_state')).toEqual([{ attempts: 1, state: 'completed' }]);
+    expect(await b.rows('select attempts, state from comanda.effect_state')).toEqual([
+      { attempts: 1, state: 'completed' },
+    ]);
   });
 
   it('L02: a relay that was paused past its lease cannot settle; what it learned is kept', async () => {
     const b = await bench();
     const gateway = await startGateway({ control: { script: ['slow'], slowMs: 600 } });
-    const first = relayProcess(b, { gateway: gateway.url, leaseMs: 1_000, timeoutMs: 20_000, name: 'first', verbose: true });
+    const first = relayProcess(b, {
+      gateway: gateway.url,
+      leaseMs: 1_000,
+      timeoutMs: 20_000,
+      name: 'first',
+      verbose: true,
+    });
     await first.line((line) => line['ready'] === true);
     await b.effect('L02', 'refund');
     await eventually(() => gateway.entries('received').length === 1, { what: 'the first request' });
@@ -50,9 +59,15 @@ describe('leases', () => {
     const b = await bench();
     const gateway = await startGateway({ control: { mode: 'hang' } });
     const config = { gateway: gateway.url, leaseMs: 1_500, timeoutMs: 20_000, concurrency: 200, name: 'same-name' };
-    await b.decide({ key: 'L18', effects: Array.from({ length: 200 }, (_, i) => ({ kind: 'refund', name: `r${i}`, payload: { i } })) });
+    await b.decide({
+      key: 'L18',
+      effects: Array.from({ length: 200 }, (_, i) => ({ kind: 'refund', name: `r${i}`, payload: { i } })),
+    });
     const dead = relayProcess(b, config);
-    await eventually(async () => (await b.rows('select 1 from comanda.lane where owner is not null')).length === 200, { withinMs: 15_000, what: '200 claims' });
+    await eventually(async () => (await b.rows('select 1 from comanda.lane where owner is not null')).length === 200, {
+      withinMs: 15_000,
+      what: '200 claims',
+    });
     await dead.kill('SIGKILL');
     await gateway.control({ mode: 'normal' });
     const started = performance.now();
@@ -63,7 +78,9 @@ describe('leases', () => {
     expect(owners).toHaveLength(1);
     const keys = gateway.entries('accepted').map((entry) => entry.key);
     expect(new Set(keys).size).toBe(keys.length);
-    expect(await b.rows(`select value from comanda.gauges where name = 'oldest_expired_lease_age_ms'`)).toEqual([{ value: 0 }]);
+    expect(await b.rows(`select value from comanda.gauges where name = 'oldest_expired_lease_age_ms'`)).toEqual([
+      { value: 0 },
+    ]);
   });
 
   it('L08: an effect that kills its worker is dead after three starts; others flow', async () => {
@@ -73,7 +90,10 @@ describe('leases', () => {
     let starts = 0;
     const supervise = (async () => {
       for (let round = 0; round < 12; round += 1) {
-        const exit = await Promise.race([child.exited, eventually(async () => (await ended(b, 'failed')) && 'dead', { withinMs: 30_000, what: 'the quarantine' })]);
+        const exit = await Promise.race([
+          child.exited,
+          eventually(async () => (await ended(b, 'failed')) && 'dead', { withinMs: 30_000, what: 'the quarantine' }),
+        ]);
         starts += child.lines.filter((line) => typeof line === 'object' && line !== null && 'poison' in line).length;
         if (exit === 'dead') return;
         child = relayProcess(b, { leaseMs: 700 });
@@ -106,11 +126,17 @@ describe('leases', () => {
     const b = await bench();
     const holes: string[] = [];
     const check = counting('check', async (_input, context) => {
-      const [row] = await b.rows<{ relay: string | null; fence: string }>('select relay, fence::text from comanda.effect_state where idempotency_key = $1', [context.idempotencyKey]);
+      const [row] = await b.rows<{ relay: string | null; fence: string }>(
+        'select relay, fence::text from comanda.effect_state where idempotency_key = $1',
+        [context.idempotencyKey],
+      );
       if (row?.relay == null || row.fence !== context.fence) holes.push(context.idempotencyKey);
       return completed();
     });
-    await b.decide({ key: 'L11', effects: Array.from({ length: 1_000 }, (_, i) => ({ kind: 'check', name: `e${i}` })) });
+    await b.decide({
+      key: 'L11',
+      effects: Array.from({ length: 1_000 }, (_, i) => ({ kind: 'check', name: `e${i}` })),
+    });
     const relays = [b.relay({ effects: [check] }), b.relay({ effects: [check] })];
     await Promise.all(relays.map((relay) => relay.start()));
     await eventually(() => ended(b), { withinMs: 30_000, what: 'all effects' });
@@ -123,7 +149,8 @@ describe('leases', () => {
     for (const lease of ['366d', '24.9d', 0, -1, Number.NaN, '1y']) {
       expect(() => bench0({ lease })).toThrow(/lease is .*(allowed is|expected)/);
     }
-    for (const timeout of ['366d', '24.9d']) expect(() => counting('x', undefined, { timeout })).toThrow(/timeout is .*allowed is 1ms to 24d/);
+    for (const timeout of ['366d', '24.9d'])
+      expect(() => counting('x', undefined, { timeout })).toThrow(/timeout is .*allowed is 1ms to 24d/);
   });
 
   it('L15: a handler learns within two seconds that its lease is gone; a settle with the old fence is refused', async () => {
@@ -140,12 +167,16 @@ describe('leases', () => {
     await relay.start();
     await eventually(() => wait.calls.size === 1, { what: 'the handler' });
     const taken = performance.now();
-    await b.rows(`update comanda.lane set fence = nextval('comanda.fence'), owner = 'somebody else', ready_at = clock_timestamp() + interval '1 hour'`);
+    await b.rows(
+      `update comanda.lane set fence = nextval('comanda.fence'), owner = 'somebody else', ready_at = clock_timestamp() + interval '1 hour'`,
+    );
     await eventually(() => aborted > 0, { withinMs: 4_000, what: 'the abort signal' });
     expect(aborted - taken).toBeLessThan(2_000);
     await eventually(() => relay.events.some((event) => event.type === 'lease_lost'), { what: 'the refused settle' });
     expect(await b.rows('select * from comanda.outcome')).toEqual([]);
-    expect(await b.rows(`select outcome from comanda.attempt where phase = 'late'`)).toEqual([{ outcome: 'completed' }]);
+    expect(await b.rows(`select outcome from comanda.attempt where phase = 'late'`)).toEqual([
+      { outcome: 'completed' },
+    ]);
   });
 
   it('L16: nothing is handed out before the deciding transaction commits, and nothing ever after a rollback', async () => {
@@ -156,13 +187,25 @@ describe('leases', () => {
     for (const end of ['commit', 'rollback']) {
       const client = await b.database.connect();
       await client.query('begin');
-      await client.query('select * from comanda.decide($1::text::jsonb)', [JSON.stringify({ key: `L16-${end}`, effects: [{ kind: 'refund', orderingKey: 'o' }, { kind: 'refund', name: 'second' }] })]);
+      await client.query('select * from comanda.decide($1::text::jsonb)', [
+        JSON.stringify({
+          key: `L16-${end}`,
+          effects: [
+            { kind: 'refund', orderingKey: 'o' },
+            { kind: 'refund', name: 'second' },
+          ],
+        }),
+      ]);
       // Other work flows meanwhile, so the relay has looked again and again.
       await b.effect(`L16-probe-${end}`, 'refund');
       await eventually(() => calls.calls.has(`L16-probe-${end}/refund`), { what: 'the probe' });
       expect([...calls.calls.keys()].filter((key) => key.startsWith(`L16-${end}`))).toEqual([]);
       await client.query(end);
-      if (end === 'commit') await eventually(() => calls.calls.get('L16-commit/refund') === 1 && calls.calls.get('L16-commit/second') === 1, { what: 'the effects after COMMIT' });
+      if (end === 'commit')
+        await eventually(
+          () => calls.calls.get('L16-commit/refund') === 1 && calls.calls.get('L16-commit/second') === 1,
+          { what: 'the effects after COMMIT' },
+        );
     }
     await b.effect('L16-last', 'refund');
     await eventually(() => calls.calls.has('L16-last/refund'), { what: 'the last probe' });
@@ -177,7 +220,11 @@ describe('leases', () => {
       return completed();
     });
     await b.effect('T01', 'slow');
-    const ahead = { ...systemClock, wallMs: () => systemClock.wallMs() + 600_000, monotonicMs: () => systemClock.monotonicMs() + 600_000 };
+    const ahead = {
+      ...systemClock,
+      wallMs: () => systemClock.wallMs() + 600_000,
+      monotonicMs: () => systemClock.monotonicMs() + 600_000,
+    };
     const relays = [b.relay({ effects: [slow] }), b.relay({ effects: [slow], clock: ahead })];
     await Promise.all(relays.map((relay) => relay.start()));
     await eventually(() => ended(b), { what: 'the effect' });
@@ -202,7 +249,9 @@ describe('leases', () => {
     await proxy.refuse();
     proxy.cut();
     release();
-    await eventually(() => relay.events.some((event) => event.type === 'warning'), { what: 'a warning about the database' });
+    await eventually(() => relay.events.some((event) => event.type === 'warning'), {
+      what: 'a warning about the database',
+    });
     await proxy.heal();
     await eventually(() => ended(b), { withinMs: 15_000, what: 'the outcome' });
     expect([...slow.calls.values()]).toEqual([1]);
@@ -213,4 +262,3 @@ describe('leases', () => {
 function bench0(options: Record<string, unknown>): unknown {
   return createRelay({ database: { query: () => Promise.resolve([]) }, effects: [], ...options });
 }
-

@@ -1,7 +1,17 @@
-import { afterThisTest, createDatabase, spawnNode, type Child, type TestDatabase } from '@comanda/test-support';
+import { afterThisTest, type Child, createDatabase, spawnNode, type TestDatabase } from '@comanda/test-support';
 import type pg from 'pg';
-import { completed, type Decided, type Decision, decideStandalone, type EffectDefinition, defineEffect, type Outcome, type PerformContext, type RelayEvent } from '../../src/index.js';
 import { pgStandalone } from '../../src/adapters/pg/index.js';
+import {
+  completed,
+  type Decided,
+  type Decision,
+  decideStandalone,
+  defineEffect,
+  type EffectDefinition,
+  type Outcome,
+  type PerformContext,
+  type RelayEvent,
+} from '../../src/index.js';
 import { createRelay, type Relay, type RelayOptions } from '../../src/relay/index.js';
 
 /** A database with the schema, a pool, and what tests of the relay do with them. */
@@ -21,13 +31,20 @@ export interface Bench {
 export async function bench(poolSize = 12): Promise<Bench> {
   const database = await createDatabase();
   const pool = database.pool(poolSize);
-  const rows = async <Row>(sql: string, params: readonly unknown[] = []): Promise<Row[]> => (await pool.query(sql, [...params])).rows as Row[];
+  const rows = async <Row>(sql: string, params: readonly unknown[] = []): Promise<Row[]> =>
+    (await pool.query(sql, [...params])).rows as Row[];
   const decide = (decision: Decision): Promise<Decided> => decideStandalone(pgStandalone(pool), decision);
   return {
     database,
     pool,
     decide,
-    effect: (key, kind, more = {}) => decide({ key, subject: `order:${key}`, actor: { type: 'system', id: 'test' }, effects: [{ kind, payload: { key }, ...more }] }),
+    effect: (key, kind, more = {}) =>
+      decide({
+        key,
+        subject: `order:${key}`,
+        actor: { type: 'system', id: 'test' },
+        effects: [{ kind, payload: { key }, ...more }],
+      }),
     relay: (options) => {
       const events: RelayEvent[] = [];
       const relay = createRelay({
@@ -45,13 +62,24 @@ export async function bench(poolSize = 12): Promise<Bench> {
       return Object.assign(relay, { events });
     },
     rows,
-    states: async () => Object.fromEntries((await rows<{ k: string; s: string }>('select idempotency_key k, state s from comanda.effect_state order by effect_id')).map((row) => [row.k, row.s])),
+    states: async () =>
+      Object.fromEntries(
+        (
+          await rows<{ k: string; s: string }>(
+            'select idempotency_key k, state s from comanda.effect_state order by effect_id',
+          )
+        ).map((row) => [row.k, row.s]),
+      ),
     unattended: async () => Number((await rows<{ n: string }>('select count(*) n from comanda.unattended'))[0]?.n),
   };
 }
 
 /** A kind that calls a function. Counts per key. */
-export function counting(kind: string, perform: (input: unknown, context: PerformContext) => Promise<Outcome> | Outcome = () => completed(), more: Partial<Parameters<typeof defineEffect>[0]> = {}): EffectDefinition & { readonly calls: Map<string, number>; readonly order: string[] } {
+export function counting(
+  kind: string,
+  perform: (input: unknown, context: PerformContext) => Promise<Outcome> | Outcome = () => completed(),
+  more: Partial<Parameters<typeof defineEffect>[0]> = {},
+): EffectDefinition & { readonly calls: Map<string, number>; readonly order: string[] } {
   const calls = new Map<string, number>();
   const order: string[] = [];
   const effect = defineEffect({
@@ -71,5 +99,7 @@ export function counting(kind: string, perform: (input: unknown, context: Perfor
 
 /** A relay as a process of its own, on the built output. */
 export function relayProcess(bench: Pick<Bench, 'database'>, config: Record<string, unknown> = {}): Child {
-  return spawnNode(new URL('./fixtures/relay-process.mjs', import.meta.url), [JSON.stringify({ url: bench.database.url, ...config })]);
+  return spawnNode(new URL('./fixtures/relay-process.mjs', import.meta.url), [
+    JSON.stringify({ url: bench.database.url, ...config }),
+  ]);
 }

@@ -50,33 +50,68 @@ describe('uncertain outcomes', () => {
     const mail = await startMail({ control: { script: ['acceptDrop'] } });
     relayProcess(b, { mail: mail.url, leaseMs: 1_000, timeoutMs: 900, noReconcile: true });
     await b.effect('H07', 'mail', { payload: { to: 'a@example.test', reference: 'H07' } });
-    const [row] = await eventually(async () => {
-      const rows = await b.rows<{ effect_id: string; what: string }>('select effect_id::text, what from comanda.attention');
-      return rows.length > 0 && rows;
-    }, { what: 'attention' });
+    const [row] = await eventually(
+      async () => {
+        const rows = await b.rows<{ effect_id: string; what: string }>(
+          'select effect_id::text, what from comanda.attention',
+        );
+        return rows.length > 0 && rows;
+      },
+      { what: 'attention' },
+    );
     expect(row?.what).toBe('unknown outcome');
     expect(await b.unattended()).toBe(0);
-    await b.rows('select * from comanda.request($1::text::jsonb)', [JSON.stringify({ effect: row?.effect_id, action: 'resolve', as: 'completed', by: 'ana', reason: 'seen in the outbox of the provider', providerId: 'msg_1' })]);
+    await b.rows('select * from comanda.request($1::text::jsonb)', [
+      JSON.stringify({
+        effect: row?.effect_id,
+        action: 'resolve',
+        as: 'completed',
+        by: 'ana',
+        reason: 'seen in the outbox of the provider',
+        providerId: 'msg_1',
+      }),
+    ]);
     await eventually(async () => (await state(b, 'H07/mail')) === 'completed', { what: 'the answer of the person' });
     expect(mail.entries('received')).toHaveLength(1);
-    expect(await b.rows('select settled_by, provider_id from comanda.outcome')).toEqual([{ settled_by: 'ana', provider_id: 'msg_1' }]);
+    expect(await b.rows('select settled_by, provider_id from comanda.outcome')).toEqual([
+      { settled_by: 'ana', provider_id: 'msg_1' },
+    ]);
   });
 
   it('a look-up that cannot tell is repeated, and then a person is asked', async () => {
     const b = await bench();
-    const answers: ReconcileResult[] = [cannotTell(), { found: 'cannotTell', errorClass: 'http_503' }, applied({ providerId: 'p1' })];
-    const mail = counting('mail', () => ({ outcome: 'unknown' }), { idempotency: 'none', timeout: 200, reconcile: async () => answers.shift() ?? absent() });
+    const answers: ReconcileResult[] = [
+      cannotTell(),
+      { found: 'cannotTell', errorClass: 'http_503' },
+      applied({ providerId: 'p1' }),
+    ];
+    const mail = counting('mail', () => ({ outcome: 'unknown' }), {
+      idempotency: 'none',
+      timeout: 200,
+      reconcile: async () => answers.shift() ?? absent(),
+    });
     await b.effect('x', 'mail');
     await b.relay({ effects: [mail], lease: 500, random: () => 0.05 }).start();
     await eventually(async () => (await state(b, 'x/mail')) === 'completed', { what: 'the third look-up' });
     expect([...mail.calls.values()]).toEqual([1]);
-    expect(await b.rows(`select outcome from comanda.attempt where phase = 'look' order by at`)).toEqual([{ outcome: 'cannot_tell' }, { outcome: 'cannot_tell' }, { outcome: 'applied' }]);
+    expect(await b.rows(`select outcome from comanda.attempt where phase = 'look' order by at`)).toEqual([
+      { outcome: 'cannot_tell' },
+      { outcome: 'cannot_tell' },
+      { outcome: 'applied' },
+    ]);
   });
 
   it('a claimed but never sent effect of a dead relay is clean: no look-up, sent once', async () => {
     const b = await bench();
     let looks = 0;
-    const mail = counting('mail', () => completed(), { idempotency: 'none', timeout: 200, reconcile: async () => { looks += 1; return cannotTell(); } });
+    const mail = counting('mail', () => completed(), {
+      idempotency: 'none',
+      timeout: 200,
+      reconcile: async () => {
+        looks += 1;
+        return cannotTell();
+      },
+    });
     await b.effect('x', 'mail');
     await b.rows(`select * from comanda.route('{"relay":"dead","leaseMs":300,"kinds":[{"kind":"mail","lanes":1}]}')`);
     await b.relay({ effects: [mail], lease: 500 }).start();
@@ -88,10 +123,13 @@ describe('uncertain outcomes', () => {
   it('late evidence found by a look-up is believed over `absent` (relay-model R5)', async () => {
     const b = await bench();
     const mail = counting('mail', () => ({ outcome: 'unknown' }), {
-      idempotency: 'none', timeout: 200,
+      idempotency: 'none',
+      timeout: 200,
       reconcile: async (_input, context) => {
         // The paused owner is answered while the look-up is under way.
-        await b.rows(`select * from comanda.late_evidence(jsonb_build_object('relay', 'paused', 'items', jsonb_build_array(jsonb_build_object('fence', 0, 'effect', (select id from comanda.effect), 'attempt', 1, 'outcome', 'completed', 'providerId', 'late_1'))))`);
+        await b.rows(
+          `select * from comanda.late_evidence(jsonb_build_object('relay', 'paused', 'items', jsonb_build_array(jsonb_build_object('fence', 0, 'effect', (select id from comanda.effect), 'attempt', 1, 'outcome', 'completed', 'providerId', 'late_1'))))`,
+        );
         return context.attempt > 0 ? absent() : cannotTell();
       },
     });
@@ -99,7 +137,9 @@ describe('uncertain outcomes', () => {
     await b.relay({ effects: [mail], lease: 500 }).start();
     await eventually(async () => (await state(b, 'x/mail')) === 'completed', { what: 'the late evidence' });
     expect([...mail.calls.values()]).toEqual([1]);
-    expect(await b.rows('select provider_id, reason from comanda.outcome')).toEqual([{ provider_id: 'late_1', reason: 'late evidence' }]);
+    expect(await b.rows('select provider_id, reason from comanda.outcome')).toEqual([
+      { provider_id: 'late_1', reason: 'late evidence' },
+    ]);
   });
 
   it('attempts exhausted: failed when nothing can have been applied, unknown when something may', async () => {
@@ -112,12 +152,20 @@ describe('uncertain outcomes', () => {
     await b.effect('c', 'refused', { orderingKey: 'lane' });
     await b.effect('d', 'refused', { orderingKey: 'lane' });
     await b.relay({ effects: [refused, dropped] }).start();
-    await eventually(async () => (await state(b, 'a/refused')) === 'failed' && (await state(b, 'b/dropped')) === 'unknown' && (await state(b, 'c/refused')) === 'failed', { what: 'both ends' });
+    await eventually(
+      async () =>
+        (await state(b, 'a/refused')) === 'failed' &&
+        (await state(b, 'b/dropped')) === 'unknown' &&
+        (await state(b, 'c/refused')) === 'failed',
+      { what: 'both ends' },
+    );
     expect(refused.calls.get('a/refused')).toBe(3);
     expect(dropped.calls.get('b/dropped')).toBe(3);
     // O09: a dead head blocks what is behind it, visibly.
     expect(await state(b, 'd/refused')).toBe('pending');
-    expect((await b.rows<{ what: string }>('select what from comanda.attention order by 1')).map((row) => row.what)).toEqual(['blocked lane', 'dead letter', 'unknown outcome']);
+    expect(
+      (await b.rows<{ what: string }>('select what from comanda.attention order by 1')).map((row) => row.what),
+    ).toEqual(['blocked lane', 'dead letter', 'unknown outcome']);
     expect(await b.unattended()).toBe(0);
   });
 
@@ -126,39 +174,83 @@ describe('uncertain outcomes', () => {
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;
     const evil = new Error('x');
-    Object.defineProperty(evil, 'message', { get: () => { throw new Error('no message for you'); } });
-    const throws: unknown[] = [undefined, 'text', circular, evil, notSent(new Error('first')), new Error('lone \ud800 and \0 NUL')];
+    Object.defineProperty(evil, 'message', {
+      get: () => {
+        throw new Error('no message for you');
+      },
+    });
+    const throws: unknown[] = [
+      undefined,
+      'text',
+      circular,
+      evil,
+      notSent(new Error('first')),
+      new Error('lone \ud800 and \0 NUL'),
+    ];
     let n = 0;
-    const odd = counting('odd', () => {
-      const value = throws[n];
-      n += 1;
-      if (n <= throws.length) throw value;
-      return completed({ response: 'ok \ud800\0' });
-    }, { retry: { maxAttempts: 20, baseDelay: 5, maxDelay: 10 } });
+    const odd = counting(
+      'odd',
+      () => {
+        const value = throws[n];
+        n += 1;
+        if (n <= throws.length) throw value;
+        return completed({ response: 'ok \ud800\0' });
+      },
+      { retry: { maxAttempts: 20, baseDelay: 5, maxDelay: 10 } },
+    );
     await b.effect('odd', 'odd');
     await b.effect('fine', 'noop');
     await b.relay({ effects: [odd, counting('noop')] }).start();
-    await eventually(async () => (await state(b, 'odd/odd')) === 'completed' && (await state(b, 'fine/noop')) === 'completed', { what: 'both' });
+    await eventually(
+      async () => (await state(b, 'odd/odd')) === 'completed' && (await state(b, 'fine/noop')) === 'completed',
+      { what: 'both' },
+    );
     expect(odd.calls.get('odd/odd')).toBe(throws.length + 1);
-    expect((await b.rows(`select error_class from comanda.attempt where outcome = 'retry'`)).length).toBe(throws.length);
+    expect((await b.rows(`select error_class from comanda.attempt where outcome = 'retry'`)).length).toBe(
+      throws.length,
+    );
   });
 
   it('a none kind that throws after it may have sent is unknown; marked notSent it is an ordinary retry', async () => {
     const b = await bench();
     let n = 0;
-    const careful = counting('careful', () => { n += 1; if (n < 3) throw notSent(new Error('not connected')); return completed(); }, { idempotency: 'none', onUnknown: 'ask-human' });
-    const careless = counting('careless', () => { throw new Error('who knows'); }, { idempotency: 'none', onUnknown: 'ask-human' });
+    const careful = counting(
+      'careful',
+      () => {
+        n += 1;
+        if (n < 3) throw notSent(new Error('not connected'));
+        return completed();
+      },
+      { idempotency: 'none', onUnknown: 'ask-human' },
+    );
+    const careless = counting(
+      'careless',
+      () => {
+        throw new Error('who knows');
+      },
+      { idempotency: 'none', onUnknown: 'ask-human' },
+    );
     await b.effect('a', 'careful');
     await b.effect('b', 'careless');
     await b.relay({ effects: [careful, careless] }).start();
-    await eventually(async () => (await state(b, 'a/careful')) === 'completed' && (await state(b, 'b/careless')) === 'unknown', { what: 'both' });
+    await eventually(
+      async () => (await state(b, 'a/careful')) === 'completed' && (await state(b, 'b/careless')) === 'unknown',
+      { what: 'both' },
+    );
     expect([...careless.calls.values()]).toEqual([1]);
   });
 
   it('natural kinds: an uncertain attempt is repeated only after lease end + timeout (relay-model R4)', async () => {
     const b = await bench();
     const times: number[] = [];
-    const put = counting('put', () => { times.push(performance.now()); return times.length === 1 ? { outcome: 'retry', notSent: false } : completed(); }, { idempotency: 'natural', timeout: 400 });
+    const put = counting(
+      'put',
+      () => {
+        times.push(performance.now());
+        return times.length === 1 ? { outcome: 'retry', notSent: false } : completed();
+      },
+      { idempotency: 'natural', timeout: 400 },
+    );
     await b.effect('x', 'put', { orderingKey: 'k' });
     await b.relay({ effects: [put], lease: 600 }).start();
     await eventually(async () => (await state(b, 'x/put')) === 'completed', { what: 'the second put' });
@@ -170,10 +262,14 @@ describe('uncertain outcomes', () => {
     await b.effect('x', 'put');
     const put = counting('put', undefined, { idempotency: 'natural', timeout: 400 });
     await b.rows(`select * from comanda.route('{"relay":"dead","leaseMs":200,"kinds":[{"kind":"put","lanes":1}]}')`);
-    const [lane] = await b.rows<{ ends: number }>('select extract(epoch from ready_at)::float8 * 1000 as ends from comanda.lane');
+    const [lane] = await b.rows<{ ends: number }>(
+      'select extract(epoch from ready_at)::float8 * 1000 as ends from comanda.lane',
+    );
     await b.relay({ effects: [put], lease: 600 }).start();
     await eventually(async () => (await state(b, 'x/put')) === 'completed', { what: 'the put' });
-    const [first] = await b.rows<{ at: number }>(`select extract(epoch from min(at))::float8 * 1000 as at from comanda.attempt where phase = 'end' and outcome = 'completed'`);
+    const [first] = await b.rows<{ at: number }>(
+      `select extract(epoch from min(at))::float8 * 1000 as at from comanda.attempt where phase = 'end' and outcome = 'completed'`,
+    );
     expect((first?.at ?? 0) - (lane?.ends ?? 0)).toBeGreaterThanOrEqual(390);
   });
 });

@@ -1,76 +1,107 @@
-import { comandaError } from '../../kernel/errors.js';
+import { comandaError, fromDatabaseError, sqlstateOf } from '../../kernel/errors.js';
 import type { Queryable, Transaction } from '../../ports/database.js';
+
+export { type PgListenerOptions, pgListener } from './listener.js';
 
 /** What we use of a `pg` Client or PoolClient. */
 export interface PgClientLike {
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-  /** pg 8.17 and newer: `I` idle, `T` in a transaction, `E` in a failed one. */
+  query(text: string, values: unknown[]): Promise<{ rows: unknown[]; command?: string | null }>;
+  /** Of recent versions of `pg`: `I` idle, `T` in a transaction, `E` in a failed one. Without it the server is asked, in a round trip. */
   getTransactionStatus?(): string | null;
 }
 
-/** What we use of a `pg` Pool. */
-export interface PgPoolLike {
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-  connect(): Promise<PgClientLike & { release(error?: Error | boolean): void }>;
+/** What we use of a client that a `pg` Pool lends. */
+export interface PgPoolClientLike extends PgClientLike {
+  on(event: 'error', lost: (error: Error) => void): unknown;
+  off(event: 'error', lost: (error: Error) => void): unknown;
+  release(error?: Error | boolean): void;
 }
 
 /**
  * The caller's open transaction on a `pg` client, after `await client.query('begin')`.
  *
- * @throws ComandaError COMANDA_NOT_IN_TRANSACTION for a pool, or a client on which no transaction is open, now or when a statement is run
+ * @throws ComandaError COMANDA_NOT_IN_TRANSACTION when a statement is run and no transaction is open: a pool, a client before `begin` or
+ *   after `commit`
  */
 export function pgTransaction(client: PgClientLike): Transaction {
-  requireOpen(client);
   return {
     inTransaction: true,
     async query<Row>(text: string, params: readonly unknown[]): Promise<readonly Row[]> {
-      requireOpen(client);
+      await requireOpen(client);
       return await rows<Row>(client, text, params);
     },
   };
 }
 
-/** A handle on which each statement commits by itself, for stand-alone decisions and for reading. */
-export function pgStandalone(pool: Pick<PgPoolLike, 'query'>): Queryable {
-  return {
-    query: <Row>(text: string, params: readonly unknown[]) => rows<Row>(pool, text, params),
-  };
+/** A handle on which each statement commits by itself, for stand-alone decisions and for reading: a pool, or a client outside a transaction. */
+export function pgStandalone(pool: Pick<PgClientLike, 'query'>): Queryable {
+  return { query: (text, params) => rows(pool, text, params) };
 }
 
 /**
- * Runs `work` in a transaction of its own: commits when it resolves, rolls back when it rejects. A client that cannot be rolled back is destroyed,
- * so that no aborted transaction goes back to the pool.
+ * Runs `work` in a transaction of its own: commits when it resolves, rolls back when it rejects. A client that cannot be rolled back is
+ * destroyed, so that no failed transaction goes back to the pool.
  *
  * @param work gets the transaction for decide() and the client for the caller's own statements
+ * @throws what `work` throws; COMANDA_RETRYABLE when COMMIT asks for the transaction to be repeated; COMANDA_NOT_IN_TRANSACTION when
+ *   `work` hid the failure of a statement, so that there was nothing left to commit
  */
-export async function inPgTransaction<Result, Client extends PgClientLike & { release(error?: Error | boolean): void }>(
+export async function inPgTransaction<Result, Client extends PgPoolClientLike>(
   pool: { connect(): Promise<Client> },
   work: (tx: Transaction, client: Client) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  // A lent client whose connection dies emits an error that would end the process; the next statement reports it anyway.
+  const lost = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', lost);
   try {
     await client.query('begin', []);
     const result = await work(pgTransaction(client), client);
-    await client.query('commit', []);
+    await commit(client);
     return result;
   } catch (error) {
     await client.query('rollback', []).catch((reason: unknown) => {
-      broken = reason instanceof Error ? reason : new Error('rollback failed');
+      broken ??= reason instanceof Error ? reason : new Error(String(reason));
     });
     throw error;
   } finally {
+    client.off('error', lost);
     client.release(broken);
   }
 }
 
-async function rows<Row>(client: Pick<PgClientLike, 'query'>, text: string, params: readonly unknown[]): Promise<readonly Row[]> {
+async function commit(client: PgClientLike): Promise<void> {
+  const { command } = await client
+    .query('commit', [])
+    .catch((error: unknown) => Promise.reject(fromDatabaseError(error)));
+  // A failed transaction answers COMMIT with ROLLBACK, and no error.
+  if (command === 'ROLLBACK') {
+    throw comandaError('COMANDA_NOT_IN_TRANSACTION', { reason: 'a statement had failed, so COMMIT rolled back' });
+  }
+}
+
+async function rows<Row>(
+  client: Pick<PgClientLike, 'query'>,
+  text: string,
+  params: readonly unknown[],
+): Promise<readonly Row[]> {
   // An unnamed statement: named ones die behind a transaction pooler.
   const result = await client.query(text, [...params]);
   return result.rows as readonly Row[];
 }
 
-function requireOpen(client: PgClientLike): void {
-  const status = client.getTransactionStatus?.();
-  if (status !== 'T' && status !== 'E') throw comandaError('COMANDA_NOT_IN_TRANSACTION');
+async function requireOpen(client: PgClientLike): Promise<void> {
+  if (client.getTransactionStatus !== undefined) {
+    const status = client.getTransactionStatus();
+    if (status !== 'T' && status !== 'E') throw comandaError('COMANDA_NOT_IN_TRANSACTION');
+    return;
+  }
+  try {
+    await client.query('savepoint comanda_probe; release savepoint comanda_probe', []);
+  } catch (cause) {
+    throw sqlstateOf(cause) === '25P01' ? comandaError('COMANDA_NOT_IN_TRANSACTION', {}, { cause }) : cause;
+  }
 }
