@@ -22,7 +22,7 @@ begin
   if not pg_try_advisory_xact_lock('comanda.effect_arrival'::regclass::oid::int, 1) then
     return;
   end if;
-  select array_agg(x ->> 'kind'), array_agg((x ->> 'lanes')::int) into allowed, caps from jsonb_array_elements(request -> 'kinds') x
+  select array_agg(x ->> 'kind'), array_agg(coalesce((x ->> 'lanes')::int, 1)) into allowed, caps from jsonb_array_elements(request -> 'kinds') x
     where stopped is not null and not ('kind:' || (x ->> 'kind')) = any (stopped);
 
   select array_agg(x.id), array_agg(x.effect_id), array_agg(x.lane), array_agg(x.kind), array_agg(x.target) into ai, ae, al, ak, at_
@@ -49,7 +49,7 @@ begin
   if ai is null then
     return;
   end if;
-  f := nextval('comanda.fence');
+  f := nextval('comanda.fence'::regclass);
   with heads as (select distinct on (l) l, i, k, t from unnest(ai, al, ak, at_) u (i, l, k, t) where locked is null or not l = any (locked) order by l, i),
     given as (select h.*, coalesce(row_number() over (partition by h.k order by h.i) <= (select c.n from unnest(allowed, caps) c (k, n) where c.k = h.k limit 1)
         and not ('target:' || h.t) = any (stopped), false) as leased from heads h),

@@ -19,7 +19,7 @@ begin
   if stopped is null then
     return;
   end if;
-  select array_agg(x ->> 'kind'), array_agg((x ->> 'lanes')::int), array_agg(greatest(coalesce((x ->> 'batch')::int, 1), 1)) into names, counts, batches
+  select array_agg(x ->> 'kind'), array_agg(greatest(coalesce((x ->> 'lanes')::int, 1), 0)), array_agg(greatest(coalesce((x ->> 'batch')::int, 1), 1)) into names, counts, batches
     from jsonb_array_elements(request -> 'kinds') x where not ('kind:' || (x ->> 'kind')) = any (stopped);
   if names is null then
     return;
@@ -39,7 +39,7 @@ begin
   if ours is null then
     return;
   end if;
-  f := nextval('comanda.fence');
+  f := nextval('comanda.fence'::regclass);
   return query
     with held as materialized (
       select u.lane, l.kind, l.target, l.trouble, case when l.owner is null or l.trouble is not null then l.looks else 0 end as looks,

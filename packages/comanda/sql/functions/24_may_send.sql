@@ -7,7 +7,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 #variable_conflict use_column
 declare
   stopped text[] := comanda.stopped(true);
-  floor text := coalesce(request ->> 'floor', 'agents_and_undeclared');
+  floor text := coalesce(request ->> 'floor', 'agents_and_undeclared');  -- what is not understood is the strictest
   by_run boolean;
   locked text[];
 begin
@@ -21,7 +21,7 @@ begin
     with item as materialized (
       select x ->> 'lane' as lane, (x ->> 'fence')::bigint as fence, (x ->> 'effect')::bigint as effect_id, (x ->> 'attempt')::int as attempt,
           coalesce((x ->> 'suspect')::boolean, false) as suspect, coalesce((x ->> 'lost')::int, 0) as lost, coalesce((x ->> 'mark')::boolean, false) as mark,
-          (x ->> 'needMs')::float8 * interval '1 millisecond' as need
+          coalesce((x ->> 'needMs')::float8, 0) * interval '1 millisecond' as need
         from jsonb_array_elements(request -> 'items') x),
     answered as materialized (
       select i.*, case
@@ -33,13 +33,12 @@ begin
           when by_run then coalesce((
             select case
                 when floor <> 'none' and r.by_agent then 'off:floor:agents'
-                when floor = 'agents_and_undeclared' and r.actor_type is null then 'off:floor:undeclared'
+                when floor not in ('none', 'agents') and r.actor_type is null then 'off:floor:undeclared'
                 when ('tenant:' || r.tenant) = any (stopped) then 'off:tenant:' || r.tenant
                 when ('actor:' || r.actor_type) = any (stopped) then 'off:actor:' || r.actor_type
                 when 'actor:agent' = any (stopped) and r.by_agent then 'off:actor:agent'
-                when ('agent:' || r.actor_id) = any (stopped) and r.actor_type = 'agent' then 'off:agent:' || r.actor_id
-                when exists (select from unnest(stopped) s where s like 'agent:%' and r.on_behalf_of is not null
-                  and jsonb_path_exists(r.on_behalf_of, '$.** ? (@.type == "agent" && @.id == $id)', jsonb_build_object('id', substr(s, 7)))) then 'off:agent:' || r.actor_id
+                else (select 'off:' || s from unnest(stopped) s where s like 'agent:%' and (r.actor_type = 'agent' and r.actor_id = substr(s, 7)
+                  or jsonb_path_exists(r.on_behalf_of, '$.** ? (@.type == "agent" && @.id == $id)', jsonb_build_object('id', substr(s, 7)))) limit 1)
               end
               from comanda.effect e join comanda.run r on r.id = e.run_id where e.id = i.effect_id))
         end as refused

@@ -16,12 +16,17 @@ declare
   ol text[]; of_ bigint[]; oj jsonb[]; om text[];
   el text[]; ef bigint[]; ej jsonb[]; tids tid[];
   dl text[]; df bigint[]; dj jsonb[];
-  ml text[]; mk text[]; mt text[]; mp bigint[]; me bigint[]; mm text[]; mj jsonb[]; mf bigint[];
+  ml text[]; mk text[]; mt text[]; mp bigint[]; me bigint[]; mm text[]; mj jsonb[]; mf bigint[]; mn boolean[];
   none text[];
 begin
   select array_agg(x ->> 'lane'), array_agg((x ->> 'fence')::bigint), array_agg(x) into al, af, aj from jsonb_array_elements(request -> 'lanes') x;
   if al is null then
     return;
+  end if;
+  if exists (select from unnest(aj) j where coalesce(j ->> 'mode', '') not in ('keep', 'next', 'retry', 'unsure', 'unknown', 'absent', 'block')
+        or j ->> 'mode' = 'absent' and j -> 'head' ->> 'effect' is null)
+      or exists (select from unnest(al, af) u (l, f) group by u.l, u.f having count(*) > 1) then
+    raise exception 'settle needs each lane once per fence, with a mode: keep, next, retry, unsure, unknown, absent (with its head) or block' using errcode = 'CM009';
   end if;
   select array_agg(s.lane), array_agg(s.fence), array_agg(x.j),
       -- A lane without owner was parked, released or settled meanwhile: not ours any more, so a repeated call changes nothing.
@@ -41,14 +46,17 @@ begin
           from (select r.pos, r.effect_id, v.provider_id from (select * from comanda.effect_queue r0 where r0.lane = o.lane order by r0.pos limit 1) r
             cross join lateral (select a.provider_id from comanda.attempt a where a.effect_id = r.effect_id and a.phase = 'late' and a.outcome = 'completed' limit 1) v) h
           where o.j ->> 'mode' = 'absent') x (e)
-      cross join lateral (select r.ctid as t from comanda.effect_queue r where r.lane = o.lane and r.pos = (x.e ->> 'pos')::bigint limit 1) q;
+      cross join lateral (select r.ctid as t from comanda.effect_queue r where r.lane = o.lane and r.pos = (x.e ->> 'pos')::bigint and r.effect_id = (x.e ->> 'effect')::bigint limit 1) q;
     -- By ctid: right only because queue rows are never updated and their lane is locked.
     delete from comanda.effect_queue where ctid = any (tids);
     insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts, provider_id, maybe_applied)
       select (e ->> 'effect')::bigint, f, e ->> 'state', who, e ->> 'reason', coalesce((e ->> 'attempt')::int, 1), e ->> 'providerId', coalesce((e ->> 'maybe')::boolean, false)
         from unnest(ef, ej) d (f, e);
     update comanda.effect_request r set answered_at = clock_timestamp(), answer = case when r.action = 'cancel' and d.e ->> 'state' = 'cancelled' then 'cancelled' else 'too late' end
-      from unnest(ej) d (e) where r.answered_at is null and r.effect_id = (d.e ->> 'effect')::bigint and r.action = 'cancel';
+      from unnest(ej) d (e)
+      -- A request that a sweep holds at this moment is answered by a sweep: no waiting here.
+      where r.effect_id = (d.e ->> 'effect')::bigint and r.id in (select w.id from comanda.effect_request w
+        where w.answered_at is null and w.action = 'cancel' and w.effect_id in (select (x.e ->> 'effect')::bigint from unnest(ej) x (e)) for update skip locked);
 
     -- A new statement, hence a new snapshot after the lock: what is the head now?
     select array_agg(x.lane) filter (where m.kind is not null), array_agg(m.kind) filter (where m.kind is not null), array_agg(m.target) filter (where m.kind is not null),
@@ -60,9 +68,10 @@ begin
     if exists (select from unnest(el, ej) d (l, e) join unnest(ml, mp) m (lane, pos) on m.lane = d.l where (d.e ->> 'pos')::bigint > m.pos) then
       raise exception 'only the head prefix of a lane can be settled' using errcode = 'CM009';
     end if;
-    -- The mode speaks about the head that the caller saw. When that head has ended in this call by late evidence, the rest is simply next.
-    select array_agg(case when u.md in ('retry', 'unsure', 'unknown', 'absent', 'block') and u.j ? 'head' and (u.j -> 'head' ->> 'effect')::bigint <> u.e then 'next' else u.md end order by u.o)
-      into mm from unnest(ml, mm, mj, me) with ordinality u (l, md, j, e, o);
+    -- The mode speaks about the head that the caller saw. When another one is the head - late evidence has just ended it - the rest is simply next.
+    select array_agg(case when u.md in ('retry', 'unsure', 'unknown', 'absent', 'block') and u.j ? 'head' and (u.j -> 'head' ->> 'effect')::bigint <> u.e then 'next' else u.md end order by u.o),
+        array_agg(coalesce(u.l = any (el), false) order by u.o)
+      into mm, mn from unnest(ml, mm, mj, me) with ordinality u (l, md, j, e, o);
 
     -- Every try leaves an end row: those that ended, and the head that did not.
     insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, provider_id, status, error_class, error_text, response, duration_ms)
@@ -78,22 +87,27 @@ begin
       delete from comanda.lane l where l.lane = any (none);
     end if;
     if ml is not null then
+      -- `fresh`: something ended, so the head is another effect than the claim's. What was counted about that one does not pass on; the lifetime of its key does, to be on the safe side.
+      -- `next` without an end gives a lane up without a word about its head: as an expired lease, so what was in flight is suspect.
       update comanda.lane l set kind = u.hk, target = u.ht,
           ready_at = case when u.md = 'keep' then now() + lease when u.md = 'block' then 'infinity'::timestamptz when u.md in ('next', 'absent') then now()
             else now() + coalesce((u.j ->> 'delayMs')::float8, 0) * interval '1 millisecond' end,
-          attempt = case when u.md = 'keep' then 1 when u.md = 'next' then 0 when coalesce((u.j ->> 'giveBack')::boolean, false) then greatest(l.attempt - 1, 0) else l.attempt end,
+          attempt = case when u.fresh and u.md = 'next' then 0 else greatest(case when u.fresh then 1 else l.attempt end - u.given_back::int, 0) end,
           inflight_to = case when u.md = 'keep' then l.inflight_to end,
-          suspect_to = case when u.md in ('unsure', 'unknown') or (u.md = 'block' and u.j ->> 'trouble' = 'unknown') then greatest(u.hp, l.suspect_to) when u.hp <= l.suspect_to then l.suspect_to end,
-          cleared_to = case when u.md = 'absent' then u.hp when u.md in ('unsure', 'unknown') then null when u.hp = l.cleared_to then l.cleared_to end,
-          first_at = case when u.md in ('keep', 'retry', 'unsure', 'unknown', 'absent', 'block') or u.hp <= l.suspect_to then l.first_at end,
+          suspect_to = case when u.uncertain then greatest(u.hp, l.suspect_to) when u.silent then greatest(l.inflight_to, l.suspect_to) when u.hp <= l.suspect_to then l.suspect_to end,
+          cleared_to = case when u.md = 'absent' then u.hp when u.uncertain or u.silent then null when u.hp = l.cleared_to then l.cleared_to end,
+          first_at = case when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
           owner = case when u.md = 'keep' then l.owner end,
-          lost = case when u.md = 'retry' and coalesce((u.j ->> 'giveBack')::boolean, false) or coalesce((u.j ->> 'keepLost')::boolean, false) then l.lost else 0 end,
-          trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' then coalesce(u.j ->> 'trouble', l.trouble)
-            when u.md in ('retry', 'unsure') and u.hp <= l.suspect_to then l.trouble end,
-          looks = case when coalesce((u.j ->> 'looked')::boolean, false) then l.looks + 1 when u.md in ('unknown', 'block') then l.looks else 0 end,
+          lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then l.lost else 0 end,
+          trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' and u.j ->> 'trouble' is not null then u.j ->> 'trouble'
+            when not u.fresh and (u.md in ('keep', 'next', 'block') or u.md in ('retry', 'unsure') and u.hp <= l.suspect_to) then l.trouble end,
+          looks = coalesce((u.j ->> 'looked')::boolean, false)::int
+            + case when not u.fresh and (u.md in ('keep', 'next', 'unknown', 'block') or u.md in ('retry', 'unsure') and l.trouble is not null) then l.looks else 0 end,
           parked_by = case when u.md = 'block' then coalesce(u.j ->> 'reason', 'blocked') end,
           parked_at = case when u.md = 'block' then clock_timestamp() end
-        from unnest(ml, mk, mt, mp, mm, mj) u (lane, hk, ht, hp, md, j) where l.lane = u.lane;
+        from (select x.*, x.md in ('unsure', 'unknown') or x.md = 'block' and coalesce(x.j ->> 'trouble' = 'unknown', false) as uncertain, x.md = 'next' and not x.fresh as silent,
+            coalesce((x.j ->> 'giveBack')::boolean, false) as given_back
+          from unnest(ml, mk, mt, mp, mm, mj, mn) x (lane, hk, ht, hp, md, j, fresh)) u where l.lane = u.lane;
     end if;
   end if;
   return query

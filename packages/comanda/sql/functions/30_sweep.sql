@@ -22,6 +22,7 @@ end
 $fn$;
 
 -- Waiting effects that are due get their place in the lane now. Takes the lane's advisory lock too (tries: never waits); a busy lane waits for the next pass.
+-- Only reasons that are known here: what a newer version lets wait is its own.
 create or replace function comanda.sweep_waiting(batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 declare
@@ -29,7 +30,8 @@ declare
   due_effects bigint[]; due_lanes text[]; free text[]; n int;
 begin
   select array_agg(x.effect_id), array_agg(distinct x.lane) into due_effects, due_lanes
-    from (select w.effect_id, w.lane from comanda.waiting w where w.next_at <= clock_timestamp() and w.reason <> 'held' order by w.next_at limit batch for update skip locked) x;
+    from (select w.effect_id, w.lane from comanda.waiting w where w.next_at <= clock_timestamp() and w.reason in ('delayed', 'window')
+      order by w.next_at limit batch for update skip locked) x;
   if due_effects is null then
     return 0;
   end if;
@@ -37,7 +39,7 @@ begin
     select l from unnest(due_lanes) l where l like 'e:%' or pg_try_advisory_xact_lock(hashtextextended(substr(l, 3), seed)) order by l) z;
   with gone as (delete from comanda.waiting w where w.effect_id = any (due_effects) and w.lane = any (free) returning w.*)
   insert into comanda.effect_arrival (id, effect_id, lane, kind, target)
-    select nextval('comanda.lane_position'), o.effect_id, o.lane, o.kind, o.target from (select * from gone g order by g.next_at, g.effect_id) o;
+    select nextval('comanda.lane_position'::regclass), o.effect_id, o.lane, o.kind, o.target from (select * from gone g order by g.next_at, g.effect_id) o;
   get diagnostics n = row_count;
   return n;
 end
@@ -55,27 +57,35 @@ begin
   if lanes is null then
     return 0;
   end if;
-  update comanda.lane l set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence') where l.lane = any (lanes);
+  update comanda.lane l set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence'::regclass) where l.lane = any (lanes);
   get diagnostics n = row_count;
   return n;
 end
 $fn$;
 
--- Months ahead, so that the default partitions stay empty. Runs as the owner: a relay needs no right to create.
+-- Months ahead, so that the default partitions stay empty; what is in one all the same moves. Runs as the owner: a relay needs no right to create.
+-- It must not wait: behind a waiting lock everybody else would wait too, for as long as one open transaction has read the table. Then a later pass makes the month.
 create or replace function comanda.ensure_partitions(instant timestamptz) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $fn$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' set lock_timeout = '50ms' as $fn$
 declare
   ns text := (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = 'comanda.run'::regclass);
-  parent text; month timestamptz; part text; made int := 0;
+  parent text; instant_column text; month timestamptz; part text; made int := 0;
 begin
-  foreach parent in array array['attempt', 'event', 'audit'] loop
+  for parent, instant_column in values ('attempt', 'at'), ('event', 'created_at'), ('audit', 'at') loop
     for i in 0 .. 2 loop
-      month := date_trunc('month', instant at time zone 'UTC') at time zone 'UTC' + make_interval(months => i);
-      part := parent || '_' || to_char(month at time zone 'UTC', 'YYYYMM');
-      if not exists (select from pg_class c where c.relname = part and c.relnamespace = to_regnamespace(quote_ident(ns))) then
-        execute format('create table if not exists %I.%I partition of %I.%I for values from (%L) to (%L)', ns, part, ns, parent, month, month + interval '1 month');
+      month := date_trunc('month', instant) + make_interval(months => i);
+      part := parent || '_' || to_char(month, 'YYYYMM');
+      continue when exists (select from pg_class c where c.relname = part and c.relnamespace = to_regnamespace(quote_ident(ns)));
+      begin
+        execute format('lock table %I.%I in access exclusive mode', ns, parent || '_default');
+        execute format('create table %1$I.%2$I (like %1$I.%3$I including defaults including constraints)', ns, part, parent);
+        execute format('with moved as (delete from %1$I.%2$I where %4$I >= %5$L and %4$I < %6$L returning *) insert into %1$I.%3$I select * from moved',
+          ns, parent || '_default', part, instant_column, month, month + interval '1 month');
+        execute format('alter table %1$I.%2$I attach partition %1$I.%3$I for values from (%4$L) to (%5$L)', ns, parent, part, month, month + interval '1 month');
         made := made + 1;
-      end if;
+      exception when lock_not_available or check_violation then
+        return made;
+      end;
     end loop;
   end loop;
   return made;

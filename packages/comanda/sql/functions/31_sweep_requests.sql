@@ -1,11 +1,26 @@
 -- Applies what people and callers asked for, to lanes that nobody owns, and answers requests whose effect has ended (relay-model R6). The owner of a leased lane does it itself.
+-- People come first, and a cancellation that must wait for its effect's turn is left out: thousands of them must not starve the others.
 create or replace function comanda.sweep_requests(batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 declare
   q record; n int := 0; said text;
 begin
-  for q in select r.* from comanda.effect_request r where r.answered_at is null order by r.id limit batch for update skip locked loop
-    said := comanda.apply_request(q.id);
+  for q in
+    select r.id from comanda.effect_request r
+      where r.answered_at is null and (r.action <> 'cancel'
+        or exists (select from comanda.outcome o where o.effect_id = r.effect_id)
+        or exists (select from comanda.effect e join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
+          where e.id = r.effect_id and l.owner is null and l.trouble is null
+            and e.id = (select h.effect_id from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1)))
+      order by r.action = 'cancel', r.id limit batch for update of r skip locked
+  loop
+    begin
+      said := comanda.apply_request(q.id);
+    exception
+      when serialization_failure or deadlock_detected or lock_not_available then said := null;
+      -- One that cannot be applied is answered so, and does not stop the sweep for everybody.
+      when others then said := 'could not be applied: ' || sqlerrm;
+    end;
     if said is not null then
       update comanda.effect_request r set answered_at = clock_timestamp(), answer = said where r.id = q.id;
       n := n + 1;
@@ -27,7 +42,6 @@ begin
     return 'no such effect';
   end if;
   name := coalesce('k:' || e.ordering_key, 'e:' || e.id);
-  select o.state into last_state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1;
   select x.* into l from comanda.lane x where x.lane = name for update skip locked;
   if l.lane is null then
     if exists (select from comanda.lane x where x.lane = name) then
@@ -36,6 +50,8 @@ begin
   elsif l.owner is not null and l.ready_at > clock_timestamp() then
     return null;
   end if;
+  -- After the lock: what a settle has just written is seen.
+  select o.state into last_state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1;
   select r.pos, r.effect_id, r.kind, r.target into head from comanda.effect_queue r where r.lane = l.lane order by r.pos limit 1;
 
   if q.action = 'cancel' then
@@ -51,23 +67,32 @@ begin
     if last_state is distinct from 'failed' then
       return coalesce('not a dead letter: ' || last_state, 'not a dead letter: it has not ended');
     end if;
-    f := nextval('comanda.fence');
-    if head.effect_id = e.id then
-      update comanda.lane x set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = f, trouble = null, attempt = 0, lost = 0, looks = 0 where x.lane = l.lane;
-    elsif exists (select from comanda.effect_arrival a where a.effect_id = e.id) then
-      return 'redriven';
+    if head.effect_id = e.id and l.trouble = 'failed' then
+      update comanda.lane x set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence'::regclass), trouble = null, attempt = 0, lost = 0, looks = 0
+        where x.lane = l.lane;
+    elsif exists (select from comanda.effect_queue r where r.lane = name and r.effect_id = e.id) or exists (select from comanda.effect_arrival a where a.effect_id = e.id) then
+      return 'on its way already';
+    elsif e.ordering_key is not null
+        and not pg_try_advisory_xact_lock(hashtextextended(e.ordering_key, 'comanda.effect_arrival'::regclass::oid::bigint)) then
+      return null;  -- as a waiting effect: no place is drawn without the lane's lock
     else
-      insert into comanda.effect_arrival (id, effect_id, lane, kind, target) values (nextval('comanda.lane_position'), e.id, name, e.kind, e.target);
+      insert into comanda.effect_arrival (id, effect_id, lane, kind, target) values (nextval('comanda.lane_position'::regclass), e.id, name, e.kind, e.target);
     end if;
     return 'redriven';
   elsif q.action = 'skip' then
     if head.effect_id is distinct from e.id then
-      return case when last_state is not null then 'not blocking: it has ended' end;
+      return case when last_state is not null then 'not blocking: it has ended'
+        when exists (select from comanda.waiting w where w.effect_id = e.id) then 'not blocking: it waits; cancel it' end;
     end if;
-    if l.trouble = 'unknown' or (head.pos <= l.suspect_to and head.pos is distinct from l.cleared_to and last_state is null) then
-      return 'refused: its outcome is unknown; resolve it first';
+    if l.owner is not null then
+      return null;  -- its lease ran out: whoever claims the lane finds out whether it was sent
     end if;
-    verdict := case when last_state is null then 'cancelled' end;
+    if l.trouble is distinct from 'failed' then
+      if l.trouble = 'unknown' or (head.pos <= l.suspect_to and head.pos is distinct from l.cleared_to) then
+        return 'refused: its outcome is unknown; resolve it first';
+      end if;
+      verdict := 'cancelled';
+    end if;
   elsif q.action = 'resolve' then
     if head.effect_id is distinct from e.id or l.trouble is distinct from 'unknown' then
       return case when last_state is not null then 'not unknown: it has ended ' || last_state when l.trouble is distinct from 'unknown' then 'not unknown' end;
@@ -75,9 +100,9 @@ begin
     if q.argument ->> 'as' = 'pending' then
       -- A named person says that it was not applied: the head is clean, as after a believed `absent`.
       insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, error_text)
-        values (e.id, nextval('comanda.fence'), 'look', l.attempt, q.requested_by, 'absent', q.reason);
-      update comanda.lane x set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence'), trouble = null, looks = 0, lost = 0, owner = null, inflight_to = null,
-          cleared_to = head.pos, attempt = 0 where x.lane = l.lane;
+        values (e.id, nextval('comanda.fence'::regclass), 'look', l.attempt, q.requested_by, 'absent', q.reason);
+      update comanda.lane x set ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = nextval('comanda.fence'::regclass), trouble = null, looks = 0, lost = 0, owner = null,
+          inflight_to = null, cleared_to = head.pos, attempt = 0 where x.lane = l.lane;
       return 'resolved as pending';
     end if;
     verdict := q.argument ->> 'as';
@@ -86,7 +111,7 @@ begin
   end if;
 
   -- The head leaves the lane; what is behind it is due.
-  f := nextval('comanda.fence');
+  f := nextval('comanda.fence'::regclass);
   if verdict is not null then
     insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts, provider_id)
       values (e.id, f, verdict, coalesce(q.requested_by, 'request'), q.reason, l.attempt, q.argument ->> 'providerId');
@@ -97,7 +122,8 @@ begin
     delete from comanda.lane x where x.lane = l.lane;
   else
     update comanda.lane x set kind = head.kind, target = head.target, ready_at = clock_timestamp(), parked_by = null, parked_at = null, fence = f, trouble = null, attempt = 0, lost = 0, looks = 0,
-        owner = null, inflight_to = null, suspect_to = case when head.pos <= x.suspect_to then x.suspect_to end, cleared_to = null where x.lane = l.lane;
+        owner = null, inflight_to = null, suspect_to = case when head.pos <= x.suspect_to then x.suspect_to end, cleared_to = null,
+        first_at = case when head.pos <= x.suspect_to then x.first_at end where x.lane = l.lane;
   end if;
   return case q.action when 'skip' then 'skipped' when 'resolve' then 'resolved as ' || verdict else verdict end;
 end

@@ -12,7 +12,7 @@ begin
     delete from comanda.waiting w where w.effect_id = e.id;
     if found then
       insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts)
-        values (e.id, nextval('comanda.fence'), 'cancelled', coalesce(request ->> 'by', 'cancel'), request ->> 'reason', 0);
+        values (e.id, nextval('comanda.fence'::regclass), 'cancelled', coalesce(request ->> 'by', 'cancel'), request ->> 'reason', 0);
       return query select e.id, e.name, 'cancelled';
     elsif exists (select from comanda.outcome o where o.effect_id = e.id) then
       return query select e.id, e.name, case (select o.state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1) when 'cancelled' then 'cancelled' else 'too late' end;
@@ -34,7 +34,7 @@ create or replace function comanda.request(request jsonb) returns table (request
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 #variable_conflict use_column
 declare
-  id bigint;
+  new_id bigint;
 begin
   if coalesce(request ->> 'by', '') = '' or coalesce(request ->> 'reason', '') = '' then
     raise exception 'a request needs "by" (who) and "reason" (why)' using errcode = 'CM013';
@@ -43,15 +43,20 @@ begin
       or (request ->> 'action' = 'resolve') <> (coalesce(request ->> 'as', '') in ('completed', 'failed', 'pending')) then
     raise exception 'action must be skip, redrive, or resolve with "as": completed, failed or pending' using errcode = 'CM009';
   end if;
+  if coalesce(request ->> 'effect', '') !~ '^[0-9]{1,18}$' or octet_length(request ->> 'providerId') > 1024 or octet_length(request ->> 'by') > 512
+      or octet_length(request ->> 'reason') > 4096 then
+    raise exception 'a request needs "effect" (its number); "by" has at most 512 bytes, "reason" 4096, "providerId" 1024' using errcode = 'CM009';
+  end if;
   if not exists (select from comanda.effect e where e.id = (request ->> 'effect')::bigint) then
     raise exception 'no effect %', request ->> 'effect' using errcode = 'CM007';
   end if;
   insert into comanda.effect_request (effect_id, action, argument, requested_by, reason)
     values ((request ->> 'effect')::bigint, request ->> 'action', request - array['effect', 'action', 'by', 'reason'], request ->> 'by', request ->> 'reason')
-    on conflict (effect_id, action) where answered_at is null do nothing returning effect_request.id into id;
+    on conflict (effect_id, action) where answered_at is null do nothing returning effect_request.id into new_id;
   insert into comanda.audit (actor, act, subject, reason, detail) values (request ->> 'by', 'request:' || (request ->> 'action'), 'effect:' || (request ->> 'effect'), request ->> 'reason',
     request - array['by', 'reason']);
-  return query select r.id, r.effect_id, r.action, coalesce(r.answer, 'requested') from comanda.effect_request r
+  return query select r.id, r.effect_id, r.action, coalesce(r.answer, case when r.id = new_id then 'requested' else 'already requested by ' || r.requested_by end)
+    from comanda.effect_request r
     where r.effect_id = (request ->> 'effect')::bigint and r.action = request ->> 'action' order by r.id desc limit 1;
 end
 $fn$;

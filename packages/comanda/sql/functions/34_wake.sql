@@ -2,7 +2,7 @@
 create or replace function comanda.set_awake(for_ms float8) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp
 as $fn$
-  select setval('comanda.awake', case when for_ms < 0 then 9223372036854775807 when for_ms = 0 then 1
+  select setval('comanda.awake'::regclass, case when for_ms < 0 then 9223372036854775807 when for_ms = 0 then 1
     else (extract(epoch from clock_timestamp()) * 1000 + for_ms)::bigint end)
 $fn$;
 

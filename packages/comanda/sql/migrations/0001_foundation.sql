@@ -1,5 +1,5 @@
 --! online
--- The whole data model. Every table and column carries its question as a COMMENT (comments.sql).
+-- The whole data model. Every table and column carries its question as a COMMENT (views/90_comments.sql).
 -- Text that is compared or indexed as a key is COLLATE "C": order does not change with the operating system's collations.
 
 -- Sequences. CACHE must stay 1: a cached block would hand out positions and fences out of order.
@@ -54,7 +54,8 @@ create table comanda.run (
   lease_owner text,
   lease_expires_at timestamptz,
   fence bigint,
-  result text check (octet_length(result) <= 65536),
+  -- JSON: the view run_ledger casts it, and one row that is not would break the view for all.
+  result text check (result is null or octet_length(result) <= 65536 and result::jsonb is not null),
   failure_class text check (octet_length(failure_class) <= 128),
   attempts int not null default 0,
   next_at timestamptz,
@@ -75,7 +76,7 @@ create index run_lease on comanda.run (lease_expires_at) where lease_owner is no
 
 -- The outbox: intents. Insert-only, so no row here is ever dead for vacuum.
 create table comanda.effect (
-  id bigint primary key default nextval('comanda.effect_id'),
+  id bigint primary key default nextval('comanda.effect_id'::regclass),
   run_id bigint not null,
   name text collate "C" not null check (octet_length(name) between 1 and 128 and strpos(name, '/') = 0),
   kind text collate "C" not null check (octet_length(kind) between 1 and 128),
@@ -157,7 +158,7 @@ create index lane_parked on comanda.lane (parked_by) where parked_by is not null
 create table comanda.effect_request (
   id bigint generated always as identity primary key,
   effect_id bigint not null,
-  action text not null check (action in ('cancel', 'skip', 'release', 'redrive', 'resolve')),
+  action text collate "C" not null check (action in ('cancel', 'skip', 'release', 'redrive', 'resolve')),
   argument jsonb,
   requested_by text check (octet_length(requested_by) <= 512),
   reason text check (octet_length(reason) <= 4096),
@@ -172,7 +173,7 @@ create unique index effect_request_open on comanda.effect_request (effect_id, ac
 create table comanda.attempt (
   effect_id bigint not null,
   fence bigint not null,
-  phase text not null check (phase in ('start', 'end', 'late', 'look')),
+  phase text collate "C" not null check (phase in ('start', 'end', 'late', 'look')),
   at timestamptz not null default clock_timestamp(),
   attempt int not null,
   owner text,
@@ -300,7 +301,7 @@ create unique index approval_live on comanda.approval (run_id) where state = 'op
 
 create table comanda.approval_vote (
   approval_id bigint not null,
-  voter text not null,
+  voter text collate "C" not null check (octet_length(voter) <= 512),
   decision text not null check (decision in ('approve', 'reject')),
   assurance text not null,
   comment text,
@@ -322,14 +323,14 @@ create table comanda.approval_token (
 );
 
 create table comanda.switch (
-  scope text collate "C" primary key check (scope = 'all' or scope ~ '^(actor|agent|kind|target|tenant):.+$'),
+  scope text collate "C" primary key check (octet_length(scope) <= 600 and (scope = 'all' or scope ~ '^(actor|agent|kind|target|tenant):.+$')),
   mode text not null check (mode in ('run', 'hold', 'drain', 'stop')),
   reason text,
   owner_name text,
   backup_name text,
   set_by text not null,
   set_at timestamptz not null default clock_timestamp(),
-  version bigint not null default nextval('comanda.switch_version')
+  version bigint not null default nextval('comanda.switch_version'::regclass)
 );
 insert into comanda.switch (scope, mode, reason, set_by) values ('all', 'run', 'installed', 'migrate');
 
@@ -388,7 +389,7 @@ create table comanda.audit (
 create table comanda.audit_default partition of comanda.audit default;
 
 create table comanda.relay (
-  id text primary key check (octet_length(id) <= 256),
+  id text collate "C" primary key check (octet_length(id) <= 256),
   kinds text[] not null default '{}',
   software_version text,
   schema_version int,

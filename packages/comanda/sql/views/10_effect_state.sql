@@ -1,12 +1,12 @@
--- One row per effect with the state it is in now, in the product's own words.
+-- One row per effect with the state it is in now, in the product's own words. A sending effect whose lease ran out is sending until somebody takes its lane over: it may have been sent.
 create or replace view comanda.effect_state as
 select e.id as effect_id, r.key as run_key, r.id as run_id, r.subject, e.name, e.kind, e.kind_version, e.target, e.ordering_key, e.subject_version,
     coalesce(e.explicit_key, r.key || '/' || e.name) as idempotency_key,
     case
       when w.effect_id is not null then 'waiting'
       when a.effect_id is not null then 'pending'
-      when q.effect_id is not null and q.head and l.trouble is not null then l.trouble
-      when q.effect_id is not null and l.owner is not null and l.ready_at > clock_timestamp() and q.pos <= l.inflight_to then 'sending'
+      when q.head and l.trouble is not null then l.trouble
+      when q.effect_id is not null and l.owner is not null and q.pos <= l.inflight_to then 'sending'
       when q.effect_id is not null then 'pending'
       else coalesce(o.state, 'pending') end as state,
     w.reason as waits_for,
@@ -21,4 +21,6 @@ select e.id as effect_id, r.key as run_key, r.id as run_id, r.subject, e.name, e
   left join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
   left join lateral (select x.effect_id, x.pos from comanda.effect_queue x where x.lane = l.lane order by x.pos limit 1) h on true
   left join lateral (select x.effect_id, x.pos, x.pos = h.pos as head from comanda.effect_queue x where x.lane = l.lane and x.effect_id = e.id limit 1) q on true
-  left join lateral (select x.* from comanda.outcome x where x.effect_id = e.id order by x.fence desc limit 1) o on true;
+  -- A redriven effect has not ended, whatever its older outcome says.
+  left join lateral (select x.* from comanda.outcome x where x.effect_id = e.id and a.effect_id is null and (q.effect_id is null or (q.head and l.trouble = 'failed'))
+    order by x.fence desc limit 1) o on true;

@@ -23,16 +23,19 @@ union all
 select 'switched off', null, null, null, null, null, s.scope || ' is ' || s.mode || coalesce(': ' || s.reason, ''), s.set_at, 'turn it on again when the reason is gone: comanda switch run ' || s.scope
   from comanda.switch s where s.mode <> 'run'
 union all
+select 'switch is missing', null, null, null, null, null, 'there is no row for the scope all, so nothing is claimed and nothing is sent', null, 'set it: comanda switch run all'
+  where not exists (select from comanda.switch s where s.scope = 'all')
+union all
 select 'no relay for this kind', null, null, l.kind, min(l.target), null, count(*) || ' lanes wait and no live relay can execute this kind', min(l.ready_at), 'deploy a relay that knows this kind; nothing is lost meanwhile'
   from comanda.lane l
   where l.parked_by is null and l.ready_at < clock_timestamp() - interval '10 seconds'
     and not exists (select from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds' and l.kind = any (b.kinds))
   group by l.kind
 union all
-select 'no relay at all', null, null, null, null, null, (select count(*) from comanda.effect_arrival) || ' effects have arrived and no relay is live', (select min(a.arrived_at) from comanda.effect_arrival a),
-    'start a relay: comanda relay'
-  where exists (select from comanda.effect_arrival a where a.arrived_at < clock_timestamp() - interval '10 seconds')
-    and not exists (select from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds')
+select 'no relay at all', null, null, null, null, null, count(*) || ' effects have arrived or are due and no relay is live', min(d.since), 'start a relay: comanda relay'
+  from (select a.arrived_at as since from comanda.effect_arrival a union all select w.next_at from comanda.waiting w where w.reason <> 'held' and w.next_at < clock_timestamp()) d
+  where not exists (select from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds')
+  having min(d.since) < clock_timestamp() - interval '10 seconds'
 union all
 select 'notification queue', null, null, null, null, null, round(pg_notification_queue_usage()::numeric * 100) || ' % of the notification queue is used', null,
     'a session listens and stays in an open transaction: end it'

@@ -15,9 +15,11 @@ export function checkSchemaName(name: string): string {
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES) {
     throw invalid(`the schema name has ${bytes} bytes, PostgreSQL keeps 1 to ${MAX_IDENTIFIER_BYTES}`);
   }
-  if (name.includes('\0')) throw invalid('the schema name holds a NUL character');
+  // A line break would end a comment in our SQL files, and what follows would run.
+  if (/\p{Cc}/u.test(name)) throw invalid('the schema name holds a control character');
   if (/\$(fn|do)\$/.test(name)) throw invalid('the schema name holds $fn$ or $do$, which delimit our functions');
-  if (/^pg_/i.test(name) || name === 'information_schema') throw invalid(`the schema name ${name} is reserved by PostgreSQL`);
+  if (/^pg_/i.test(name) || name === 'information_schema')
+    throw invalid(`the schema name ${name} is reserved by PostgreSQL`);
   return name;
 }
 
