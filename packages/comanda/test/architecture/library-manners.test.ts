@@ -11,7 +11,7 @@ function ambient(node: ts.Node): string | undefined {
     const text = `${node.expression.text}.${node.name.text}`;
     if (/^(process\.(env|on|once|exit|exitCode|argv|stdout|stderr|kill)|console\.\w+)$/.test(text)) return text;
   }
-  if (ts.isNewExpression(node) && /(^|\.)(Pool|Client)$/.test(node.expression.getText())) {
+  if (ts.isNewExpression(node) && /(^|\.)Pool$/.test(node.expression.getText())) {
     return `new ${node.expression.getText()}`;
   }
   return undefined;
