@@ -44,13 +44,13 @@ begin
   end if;
   -- Only rows that this DELETE returned are queued: a second router could not re-insert what the first one moved (relay-model, M_TWOROUTERS).
   with gone as (delete from comanda.effect_arrival y where y.id = any (ai) returning y.id, y.effect_id, y.lane, y.kind, y.target)
-    select array_agg(g.id order by g.id), array_agg(g.effect_id order by g.id), array_agg(g.lane order by g.id), array_agg(g.kind order by g.id), array_agg(g.target order by g.id)
-      into ai, ae, al, ak, at_ from gone g;
+    select array_agg(g.id), array_agg(g.effect_id), array_agg(g.lane), array_agg(g.kind), array_agg(g.target) into ai, ae, al, ak, at_ from (select * from gone order by id) g;
   if ai is null then
     return;
   end if;
   f := nextval('comanda.fence'::regclass);
-  with heads as (select distinct on (l) l, i, k, t from unnest(ai, al, ak, at_) u (i, l, k, t) where locked is null or not l = any (locked) order by l, i),
+  with heads as (select distinct on (l) l, i, k, t from unnest(ai, al, ak, at_) u (i, l, k, t)
+      where locked is null or not exists (select from unnest(locked) x (l) where x.l = u.l) order by l, i),
     given as (select h.*, coalesce(row_number() over (partition by h.k order by h.i) <= (select c.n from unnest(allowed, caps) c (k, n) where c.k = h.k limit 1)
         and not ('target:' || h.t) = any (stopped), false) as leased from heads h),
     made as (insert into comanda.lane (lane, kind, target, ready_at, fence, attempt, inflight_to, owner, first_at)
@@ -61,7 +61,7 @@ begin
   return query
     select h.l, f, h.i, h.e, h.k, h.t, 1, false,
         exists (select from comanda.effect_request q where q.effect_id = h.e and q.answered_at is null and q.action = 'cancel'), 0, 0, null::text, cardinality(ai)
-      from (select distinct on (u.l) u.l, u.i, u.e, u.k, u.t from unnest(ai, ae, al, ak, at_) u (i, e, l, k, t) where u.l = any (mine) order by u.l, u.i) h
+      from (select distinct on (u.l) u.l, u.i, u.e, u.k, u.t from unnest(ai, ae, al, ak, at_) u (i, e, l, k, t) join unnest(mine) m (l) on m.l = u.l order by u.l, u.i) h
     union all
     select null, null, null, null, null, null, null, null, null, null, null, null, cardinality(ai) where mine is null;
 end

@@ -3,7 +3,7 @@
 -- answer: go | lost | short | cancel | applied (late evidence says that it happened) | busy (try again) | off:<scope>
 create or replace function comanda.may_send(request jsonb)
 returns table (lane text, fence bigint, effect_id bigint, answer text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $fn$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
 #variable_conflict use_column
 declare
   stopped text[] := comanda.stopped(true);

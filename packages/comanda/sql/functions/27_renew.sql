@@ -1,6 +1,6 @@
 -- Prolongs leases that the caller still holds. request: {relay, leaseMs, lanes: [{lane, fence}]}. result: ok | busy (again) | lost (stop: somebody else owns it, or the lease is over)
 create or replace function comanda.renew(request jsonb) returns table (lane text, fence bigint, result text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $fn$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
 #variable_conflict use_column
 declare
   lease interval := (request ->> 'leaseMs')::float8 * interval '1 millisecond';

@@ -2,7 +2,7 @@
 -- makes partitions ahead, forgets relays that are long gone. request: {relay, batch?}. One row: what was done.
 create or replace function comanda.sweep(request jsonb)
 returns table (moved int, unparked int, answered int, ran boolean)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $fn$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
 #variable_conflict use_column
 declare
   batch int := least(coalesce((request ->> 'batch')::int, 500), 5000);

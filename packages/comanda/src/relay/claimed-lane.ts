@@ -1,3 +1,4 @@
+import type { Stop } from '../kernel/stop.js';
 import type { ClaimedRow, PayloadRow } from '../outbox/engine.js';
 import type { EffectKind } from '../ports/effect-kind.js';
 
@@ -21,7 +22,7 @@ export interface ClaimedLane {
   /** When the lease was first held; renewals end at the maximum life. */
   readonly heldSince: number;
   /** Fires when the lease is lost or about to end, and when the relay stops. */
-  readonly abort: AbortController;
+  readonly stop: Stop;
 }
 
 /** Whether the lane has an ordering key: then what failed blocks what is behind it, visibly. */

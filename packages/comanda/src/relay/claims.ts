@@ -1,3 +1,4 @@
+import { Stop } from '../kernel/stop.js';
 import type { ClaimedRow, KindRequest } from '../outbox/engine.js';
 import type { ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
@@ -59,7 +60,7 @@ async function withPayloads(
       effects: [],
       trustedUntil: askedAt + env.leaseMs,
       heldSince: askedAt,
-      abort: new AbortController(),
+      stop: new Stop(),
     };
     lanes.set(ref, lane);
     const payload = payloads.get(row.effect_id);

@@ -1,21 +1,19 @@
 import { parseJsonLossless } from '../kernel/json-parse.js';
+import type { Stop } from '../kernel/stop.js';
 import type { PerformContext } from '../ports/effect-kind.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 
-/** What a handler is told about its attempt. */
-export function contextOf(
-  lane: ClaimedLane,
-  effect: ClaimedEffect,
-  signal: AbortSignal,
-  sendBy: number,
-): PerformContext {
+/** What a handler is told about its attempt. The signal is made when it is looked at. */
+export function contextOf(lane: ClaimedLane, effect: ClaimedEffect, attempt: Stop, sendBy: number): PerformContext {
   const { row, payload } = effect;
   return {
     idempotencyKey: payload.idempotency_key,
     attempt: row.attempt,
     fence: lane.fence,
     payloadText: payload.payload,
-    signal,
+    get signal() {
+      return attempt.signal;
+    },
     sendBy,
     timeoutMs: lane.kind.timeoutMs,
     subject: payload.subject,
@@ -29,8 +27,10 @@ export function inputOf(effect: ClaimedEffect): unknown {
   return parseJsonLossless(effect.payload.payload);
 }
 
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
 function headersOf(text: string | null): Readonly<Record<string, string>> {
-  if (text === null) return {};
+  if (text === null) return NO_HEADERS;
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed !== 'object' || parsed === null) return {};
   return Object.fromEntries(

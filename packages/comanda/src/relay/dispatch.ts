@@ -1,3 +1,4 @@
+import { Stop } from '../kernel/stop.js';
 import type { Outcome } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import { contextOf, inputOf } from './context.js';
@@ -14,23 +15,25 @@ const ABORT_GRACE_MS = 1_000;
  * The signal fires at the effect's timeout, when the lease is lost, right before it would end, and when the relay stops. Whatever a handler does - throw anything,
  * never answer - the attempt ends with an outcome.
  */
-export async function dispatch(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Promise<Outcome> {
-  const started = env.clock.monotonicMs();
-  const attempt = new AbortController();
-  const stop = (): void => attempt.abort(lane.abort.signal.reason);
-  const timer = env.clock.after(lane.kind.timeoutMs, () =>
-    attempt.abort(new Error(`timeout of ${lane.kind.timeoutMs} ms`)),
-  );
-  if (lane.abort.signal.aborted) stop();
-  lane.abort.signal.addEventListener('abort', stop, { once: true });
-  const sendBy = Math.min(lane.trustedUntil - sendMarginMs(env.leaseMs), started + lane.kind.timeoutMs);
-  try {
-    const context = contextOf(lane, effect, attempt.signal, sendBy);
-    return await Promise.race([perform(lane, effect, context), abandoned(env, lane, attempt.signal)]);
-  } finally {
-    timer.cancel();
-    lane.abort.signal.removeEventListener('abort', stop);
-  }
+export function dispatch(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Promise<Outcome> {
+  const { timeoutMs } = lane.kind;
+  const sendBy = Math.min(lane.trustedUntil - sendMarginMs(env.leaseMs), env.clock.monotonicMs() + timeoutMs);
+  const attempt = new Stop();
+  return new Promise((resolve) => {
+    // A handler that does not end after its signal is left behind: its late answer is lost, the attempt is uncertain.
+    const stopped = (reason: Error): void => {
+      attempt.stop(reason);
+      env.clock.after(ABORT_GRACE_MS, () => end(uncertain(lane, { errorClass: 'aborted', errorText: reason.message })));
+    };
+    const timer = env.clock.after(timeoutMs, () => stopped(timeoutError(timeoutMs)));
+    lane.stop.add(stopped);
+    const end = (outcome: Outcome): void => {
+      timer.cancel();
+      lane.stop.remove(stopped);
+      resolve(outcome);
+    };
+    void perform(lane, effect, contextOf(lane, effect, attempt, sendBy)).then(end);
+  });
 }
 
 async function perform(
@@ -40,29 +43,12 @@ async function perform(
 ): Promise<Outcome> {
   try {
     const outcome = await lane.kind.perform(inputOf(effect), context);
-    return isOutcome(outcome)
-      ? outcome
-      : uncertain(lane, { errorClass: 'no_outcome', errorText: `perform of ${lane.kind.kind} returned no outcome` });
+    if (isOutcome(outcome)) return outcome;
+    return uncertain(lane, { errorClass: 'no_outcome', errorText: `perform of ${lane.kind.kind} returned no outcome` });
   } catch (error) {
     const evidence = thrownEvidence(error);
     return isNotSent(error) ? { ...evidence, outcome: 'retry', notSent: true } : uncertain(lane, evidence);
   }
-}
-
-/** A handler that does not end after its signal is left behind; its late answer is lost, the attempt is uncertain. */
-function abandoned(env: RelayEnvironment, lane: ClaimedLane, signal: AbortSignal): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const giveUp = (): void => {
-      env.clock.after(ABORT_GRACE_MS, () => {
-        const reason: unknown = signal.reason;
-        resolve(
-          uncertain(lane, { errorClass: 'aborted', errorText: reason instanceof Error ? reason.message : 'aborted' }),
-        );
-      });
-    };
-    if (signal.aborted) giveUp();
-    else signal.addEventListener('abort', giveUp, { once: true });
-  });
 }
 
 /** It may have happened: repeated when the target recognises the repetition, unknown otherwise. */
@@ -72,11 +58,13 @@ function uncertain(lane: ClaimedLane, evidence: ReturnType<typeof thrownEvidence
     : { ...evidence, outcome: 'retry', notSent: false };
 }
 
+/** Named as the platform names it, so that transports can tell it from a stop. */
+export function timeoutError(timeoutMs: number): Error {
+  return new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError');
+}
+
+const OUTCOMES: ReadonlySet<unknown> = new Set(['completed', 'retry', 'failed', 'unknown']);
+
 function isOutcome(value: unknown): value is Outcome {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'outcome' in value &&
-    ['completed', 'retry', 'failed', 'unknown'].includes(String(value.outcome))
-  );
+  return typeof value === 'object' && value !== null && 'outcome' in value && OUTCOMES.has(value.outcome);
 }

@@ -6,12 +6,15 @@ import type { Evidence } from '../ports/outcome.js';
 
 const PROVIDER_ID_MAX_BYTES = 1_024;
 const CLASS_MAX_BYTES = 256;
+const NAMES = ['providerId', 'status', 'errorClass', 'errorText', 'response'] as const;
+const NOTHING: Evidence = {};
 
 /**
  * What may be stored of what a provider or a handler said: masked by path and by value, without control characters or broken surrogates, cut.
  * Everything that is written about an attempt goes through here, so that no text of a stranger can make a settle fail.
  */
 export function storable(kind: EffectKind, payloadText: string, evidence: Evidence): Evidence {
+  if (!NAMES.some((name) => evidence[name] !== undefined)) return NOTHING;
   const secrets = kind.redact.length === 0 ? [] : valuesAt(payloadText, kind.redact);
   const clean = (text: string | undefined, maxBytes: number): string | undefined =>
     text === undefined ? undefined : redactText(String(text), { paths: kind.redact, secrets, maxBytes });

@@ -68,7 +68,7 @@ async function runEffect(services: LaneServices, lane: ClaimedLane, effect: Clai
   const { env } = services;
   const { row } = effect;
   const release: Settlement = { mode: 'retry', delayMs: 0, giveBack: row.trouble !== 'unknown' };
-  if (services.stopping() || lane.abort.signal.aborted) return stop(release);
+  if (services.stopping() || lane.stop.reason !== undefined) return stop(release);
 
   if (row.lost >= WORKER_LOST_MAX && lane.kind.idempotency !== 'none') {
     return ending(lane, {

@@ -27,7 +27,7 @@ export function createLeases(env: RelayEnvironment): Leases {
     const now = env.clock.monotonicMs();
     for (const lane of lanes) {
       if (now > lane.trustedUntil - sendMarginMs(env.leaseMs) / 2)
-        lane.abort.abort(new Error('the lease is about to end'));
+        lane.stop.stop(new Error('the lease is about to end'));
     }
     if (!renewing && lanes.size > 0 && now - lastRenewal >= Math.min(env.leaseMs / 3, env.leaseMs - CHECK_MS))
       void renew(now);
@@ -38,7 +38,7 @@ export function createLeases(env: RelayEnvironment): Leases {
     renewing = true;
     lastRenewal = now;
     const due = [...lanes].filter(
-      (lane) => now - lane.heldSince + env.leaseMs <= env.leaseMaxLifeMs && !lane.abort.signal.aborted,
+      (lane) => now - lane.heldSince + env.leaseMs <= env.leaseMaxLifeMs && lane.stop.reason === undefined,
     );
     try {
       const results =
@@ -53,7 +53,7 @@ export function createLeases(env: RelayEnvironment): Leases {
       for (const lane of due) {
         const result = byRef.get(`${lane.fence} ${lane.lane}`);
         if (result === 'ok') lane.trustedUntil = Math.max(lane.trustedUntil, now + env.leaseMs);
-        else if (result === 'lost' && lanes.has(lane)) lane.abort.abort(new Error('the lease was lost'));
+        else if (result === 'lost' && lanes.has(lane)) lane.stop.stop(new Error('the lease was lost'));
       }
     } catch (error) {
       // Tried again at the next third; without an answer the local trust ends in time.

@@ -30,7 +30,7 @@ export function settlementOf(
   if (outcome.outcome === 'unknown') return { settlement: { ...unknownHead(lane, settledMs), head } };
 
   // What an abort of ours interrupted is not the effect's fault.
-  const burns = outcome.burnsAttempt !== false && !(stopping && lane.abort.signal.aborted);
+  const burns = outcome.burnsAttempt !== false && !(stopping && lane.stop.reason !== undefined);
   const delayMs = retryDelayMs(
     Math.max(row.attempt, 1),
     { baseMs: kind.backoffBaseMs, maxMs: kind.backoffMaxMs },

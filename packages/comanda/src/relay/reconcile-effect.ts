@@ -1,40 +1,45 @@
+import { Stop } from '../kernel/stop.js';
 import type { ReconcileResult } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import { contextOf, inputOf } from './context.js';
+import { timeoutError } from './dispatch.js';
 import type { RelayEnvironment } from './environment.js';
 import { thrownEvidence } from './evidence.js';
+
+const FOUND: ReadonlySet<unknown> = new Set(['applied', 'absent', 'cannotTell']);
 
 /**
  * Asks the provider what became of an uncertain attempt. The only place that calls `reconcile`. Runs under the lane's lease, and begins only after
  * lease end + timeout of that attempt: earlier, `absent` would prove nothing.
  */
-export async function lookUp(
-  env: RelayEnvironment,
+export function lookUp(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Promise<ReconcileResult> {
+  const { timeoutMs } = lane.kind;
+  const look = new Stop();
+  return new Promise((resolve) => {
+    const stopped = (reason: Error): void => {
+      look.stop(reason);
+      end({ found: 'cannotTell', errorClass: 'aborted', errorText: reason.message });
+    };
+    const timer = env.clock.after(timeoutMs, () => stopped(timeoutError(timeoutMs)));
+    const end = (result: ReconcileResult): void => {
+      timer.cancel();
+      lane.stop.remove(stopped);
+      resolve(result);
+    };
+    lane.stop.add(stopped);
+    void ask(lane, effect, contextOf(lane, effect, look, env.clock.monotonicMs() + timeoutMs)).then(end);
+  });
+}
+
+async function ask(
   lane: ClaimedLane,
   effect: ClaimedEffect,
+  context: Parameters<ClaimedLane['kind']['perform']>[1],
 ): Promise<ReconcileResult> {
-  const { kind } = lane;
-  const controller = new AbortController();
-  const stop = (): void => controller.abort(lane.abort.signal.reason);
-  lane.abort.signal.addEventListener('abort', stop, { once: true });
-  const timer = env.clock.after(kind.timeoutMs, () => controller.abort(new Error(`timeout of ${kind.timeoutMs} ms`)));
   try {
-    const context = contextOf(lane, effect, controller.signal, env.clock.monotonicMs() + kind.timeoutMs);
-    const late = new Promise<ReconcileResult>((resolve) => {
-      controller.signal.addEventListener(
-        'abort',
-        () => resolve({ found: 'cannotTell', errorClass: 'timeout', errorText: 'the look-up took too long' }),
-        { once: true },
-      );
-    });
-    const result = await Promise.race([kind.reconcile?.(inputOf(effect), context), late]);
-    return result !== undefined && ['applied', 'absent', 'cannotTell'].includes(result.found)
-      ? result
-      : { found: 'cannotTell', errorClass: 'no_answer' };
+    const result = await lane.kind.reconcile?.(inputOf(effect), context);
+    return result !== undefined && FOUND.has(result.found) ? result : { found: 'cannotTell', errorClass: 'no_answer' };
   } catch (error) {
     return { found: 'cannotTell', ...thrownEvidence(error) };
-  } finally {
-    timer.cancel();
-    lane.abort.signal.removeEventListener('abort', stop);
   }
 }

@@ -178,7 +178,7 @@ export function createRelay(options: RelayOptions): Relay {
             bell.ring();
           }
           if (view.mode !== 'run') env.emit({ type: 'held', reason: `the switch is ${view.mode ?? 'missing'}` });
-          if (view.mode === 'stop') for (const lane of lanes.keys()) lane.abort.abort(new Error('switched off'));
+          if (view.mode === 'stop') for (const lane of lanes.keys()) lane.stop.stop(new Error('switched off'));
         }),
         every(env, SWEEP_MS, 'sweep', async () => {
           const done = await env.engine.sweep({ relay: env.id });
@@ -226,7 +226,7 @@ export function createRelay(options: RelayOptions): Relay {
     const inTime = await Promise.race([ended.then(() => true), clock.sleep(graceMs, grace.signal).then(() => false)]);
     grace.abort();
     if (!inTime) {
-      for (const lane of lanes.keys()) lane.abort.abort(new Error('the relay stops'));
+      for (const lane of lanes.keys()) lane.stop.stop(new Error('the relay stops'));
       // Handlers end within a moment of their abort; a database that does not answer is not waited for: leases end by themselves.
       const last = clock.after(LAST_WORDS_MS, () => givenUp.abort());
       await Promise.all(lanes.values());

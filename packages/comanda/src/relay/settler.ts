@@ -42,7 +42,7 @@ export function createSettler(env: RelayEnvironment): Settler {
       if (result === 'fenced') {
         for (const record of recordsOf(item))
           env.emit({ type: 'lease_lost', lane: lane.lane, effectId: record.effect, late: record.outcome ?? 'nothing' });
-        lane.abort.abort(new Error('the lease was lost'));
+        lane.stop.stop(new Error('the lease was lost'));
       }
       return result;
     },
