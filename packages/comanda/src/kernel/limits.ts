@@ -35,6 +35,13 @@ export const SETTLE_BATCH_MAX_WAIT_MS = 5;
 export const SHUTDOWN_GRACE_MS = 30 * SECOND_MS;
 /** How often a relay checks that its LISTEN connection still hears itself. */
 export const LISTEN_CHECK_MS = 10 * SECOND_MS;
+/** How long the notification of such a check may take. */
+export const LISTEN_CHECK_TIMEOUT_MS = 3 * SECOND_MS;
+/** First wait before a lost LISTEN connection is made again; doubled up to the maximum. Each wait lasts one to two times this. */
+export const LISTEN_RECONNECT_BASE_MS = 250;
+export const LISTEN_RECONNECT_MAX_MS = 15 * SECOND_MS;
+/** How often LISTEN is tried again where notifications do not arrive, as behind a transaction pooler. */
+export const LISTEN_RETRY_DEAF_MS = 5 * MINUTE_MS;
 
 // Sizes
 export const PAYLOAD_MAX_BYTES = 1_024 * KIB;
@@ -44,6 +51,7 @@ export const STORED_ERROR_MAX_BYTES = 4 * KIB;
 export const HTTP_RESPONSE_READ_MAX_BYTES = 1_024 * KIB;
 export const KEY_MAX_BYTES = 512;
 export const LANES_PER_TRANSACTION_MAX = 1_000;
+export const DECISIONS_PER_CALL_MAX = 10_000;
 
 // JSON
 /** Nesting that PostgreSQL parses with its default stack on every platform. */

@@ -19,6 +19,18 @@ export interface Transaction extends Queryable {
 
 /** Receives wake-up hints. A hint may be lost at any time: polling is the truth. */
 export interface Listener {
-  /** Resolves once the subscription is active. `onHint` runs for each notification, `onState` when the link comes up or goes down. */
-  listen(channel: string, onHint: () => void, onState: (up: boolean, reason?: string) => void): Promise<{ close(): Promise<void> }>;
+  /**
+   * Starts to listen in the background and returns at once; a database that is away is no error here, it is tried again.
+   *
+   * @param onHint runs for each notification, and each time the link comes up: what was sent while it was down is not repeated
+   * @param onState runs when the link has been proven to work (`true`) and when it is lost or cannot be used (`false`, with the reason),
+   *   once per change
+   * @returns a handle whose `close` ends everything, also in the middle of connecting; nothing is called afterwards
+   */
+  listen(channel: string, onHint: () => void, onState: (up: boolean, reason?: string) => void): Promise<ListenHandle>;
+}
+
+/** A running {@link Listener}. */
+export interface ListenHandle {
+  close(): Promise<void>;
 }
