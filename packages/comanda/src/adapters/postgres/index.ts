@@ -30,7 +30,7 @@ export function postgresStandalone(sql: PostgresSqlLike): Queryable {
 async function rows<Row>(sql: PostgresSqlLike, text: string, params: readonly unknown[]): Promise<readonly Row[]> {
   // `prepare: false`: named statements die behind a transaction pooler.
   const result = await sql.unsafe(text, [...params] as never[], { prepare: false });
-  return (renames(sql) ? result.map((row) => named(sql, row)) : result) as readonly Row[];
+  return (renames(sql) ? result.map((row) => named(sql, row)) : Array.from(result)) as Row[];
 }
 
 /** A handle made with a `transform` (postgres.camel) renames columns; its identifiers, `sql('runId')`, are the way back. */
