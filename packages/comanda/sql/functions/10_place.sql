@@ -1,28 +1,35 @@
 -- Draws the lane position of a keyed effect at COMMIT (DESIGN 5, "order by construction"). Deferred, so that position order is commit order
 -- whatever order callers lock in: the lane's advisory lock is held until the transaction is visible.
 create or replace function comanda.place() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $fn$
 declare
   seed bigint := 'comanda.effect_arrival'::regclass::oid::bigint;
   setting text := 'comanda.lanes_' || seed;
   hashes text := current_setting(setting, true);
+  unbounded boolean := current_setting('lock_timeout') = '0';
 begin
   -- statement_timeout does not run during COMMIT; without a lock_timeout a producer would wait here without end. 55P03 = nothing written, retryable.
-  if current_setting('lock_timeout') = '0' then
+  if unbounded then
     perform set_config('lock_timeout', '5s', true);
   end if;
   if hashes <> '' then
-    -- First firing: the locks of all lanes of this transaction in one order, so that mirrored transactions cannot deadlock.
-    perform pg_advisory_xact_lock(x.h)
-      from (select distinct u::bigint as h from unnest(string_to_array(hashes, ' ')) u order by 1) x;
-    perform set_config(setting, '', true);
-    if (select s.last_value from comanda.awake s) < extract(epoch from clock_timestamp()) * 1000 then
+    -- First firing: the locks of all lanes of this transaction in one order, so that mirrored transactions cannot deadlock. One lane needs no order.
+    if strpos(hashes, ' ') > 0 then
+      perform pg_advisory_xact_lock(x.h)
+        from (select distinct u::bigint as h from unnest(string_to_array(hashes, ' ')) u order by 1) x;
+    end if;
+    setting := set_config(setting, '', true);
+    if coalesce(pg_sequence_last_value('comanda.awake'::regclass), 0) < extract(epoch from clock_timestamp()) * 1000 then
       perform pg_notify('comanda_' || seed, '');
     end if;
   end if;
   perform pg_advisory_xact_lock(hashtextextended(new.ordering_key, seed));
   insert into comanda.effect_arrival (id, effect_id, lane, kind, target)
-    values (nextval('comanda.lane_position'), new.id, 'k:' || new.ordering_key, new.kind, new.target);
+    values (nextval('comanda.lane_position'::regclass), new.id, 'k:' || new.ordering_key, new.kind, new.target);
+  if unbounded then
+    -- After SET CONSTRAINTS IMMEDIATE the transaction goes on: its later statements wait as its owner wants.
+    setting := set_config('lock_timeout', '0', true);
+  end if;
   return null;
 end
 $fn$;

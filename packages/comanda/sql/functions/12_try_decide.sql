@@ -1,50 +1,80 @@
 -- Records a decision and its effects in the caller's transaction, or says why not. Always one row. A refusal is a row, so the caller's transaction stays usable.
 --   status: decided | existing | conflict | invalid | invalid_payload | too_large | too_many_lanes | key_taken
+-- Loops of plain INSERTs on purpose: for the usual one to three effects they cost a fraction of one statement that writes everything, planned anew each time.
 create or replace function comanda.try_decide(decision jsonb)
 returns table (status text, run_id bigint, created boolean, run_key text, run_state text, effects_hash text, decided_at timestamptz, problem text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $fn$
 #variable_conflict use_column
 declare
   k text := decision ->> 'key';
-  wrong text := comanda.invalid_decision(decision);
+  effects jsonb := decision -> 'effects';
+  n int;
+  e jsonb;
+  payload jsonb;
+  payloads text[] := '{}';
+  contents text[] := '{}';
+  given_hash bytea;
+  size int := 0;
+  most int;
+  explicit int := 0;
+  ids bigint[] := '{}';
   seed bigint := 'comanda.effect_arrival'::regclass::oid::bigint;
   setting text := 'comanda.lanes_' || seed;
-  given_hash bytea;
-  found_run comanda.run;
+  lanes text := coalesce(current_setting(setting, true), '');
+  lane_count int := cardinality(string_to_array(lanes, ' '));
+  lane_hash text;
+  keyed boolean := false;
   rid bigint;
-  size int;
-  limit_bytes int;
-  lanes text;
-  explicit_count int;
-  names int;
-  ids bigint[];
+  decided timestamptz;
+  known_state text;
+  known_hash bytea;
+  wait_reason text;
+  due timestamptz;
+  written record;
+  arrived boolean := false;
 begin
-  if wrong is not null then
-    return query select 'invalid', null::bigint, false, k, null, null, null::timestamptz, wrong;
+  run_key := k;
+  created := false;
+  problem := comanda.invalid_decision(decision);
+  if problem is not null then
+    status := 'invalid';
+    return next;
     return;
   end if;
-  -- Exponents are bounded before any number is printed: a few bytes of JSON can stand for megabytes of digits.
-  if jsonb_path_exists(decision -> 'effects', '$.** ? (@.type() == "number" && (@ >= 1e1000 || @ <= -1e1000 || (@ > -1e-1000 && @ < 1e-1000 && @ != 0)))') then
-    return query select 'invalid_payload', null::bigint, false, k, null, null, null::timestamptz,
-      'a number has more than 1000 digits before or after the decimal point';
-    return;
-  end if;
-  select max(octet_length((e.v -> 'payload')::text)), count(*) filter (where e.v ? 'key'), count(distinct coalesce(e.v ->> 'name', e.v ->> 'kind')),
-      sha256(convert_to(coalesce(decision ->> 'subject', '') || chr(10) || coalesce(string_agg(comanda.effect_content(
-        coalesce(e.v ->> 'name', e.v ->> 'kind'), e.v ->> 'kind', coalesce((e.v ->> 'version')::int, 1), coalesce(e.v -> 'payload', '{}')::text,
-        e.v ->> 'key', e.v ->> 'orderingKey', (e.v ->> 'subjectVersion')::bigint), chr(10) order by e.n), ''), 'UTF8'))
-    into size, explicit_count, names, given_hash
-    from jsonb_array_elements(decision -> 'effects') with ordinality e (v, n);
-  if names < jsonb_array_length(decision -> 'effects') then
-    return query select 'invalid', null::bigint, false, k, null, null, null::timestamptz,
-      'two effects of this decision have the same name; give each a "name" (the default is its kind)';
-    return;
-  end if;
-  if size > 1048576 then
-    select i.payload_max_bytes into limit_bytes from comanda.installation i;
-    if size > limit_bytes then
-      return query select 'too_large', null::bigint, false, k, null, null, null::timestamptz,
-        format('a payload has %s bytes as stored; the limit of this installation is %s bytes', size, limit_bytes);
+
+  n := jsonb_array_length(effects);
+  for i in 1 .. n loop
+    e := effects -> (i - 1);
+    payload := coalesce(e -> 'payload', '{}');
+    -- A few bytes of JSON can stand for megabytes of digits (1e9999): what could hold many such numbers is looked at before it is printed.
+    if (case when pg_column_size(payload) > 2000 then true else octet_length(payload::text) > 1000 end)
+        and jsonb_path_exists(payload, '$.** ? (@.type() == "number" && (@ >= 1e1000 || @ <= -1e1000 || (@ > -1e-1000 && @ < 1e-1000 && @ != 0)))') then
+      status := 'invalid_payload';
+      problem := format('effects[%s]: a number has more than 1000 digits before or after the decimal point', i - 1);
+      return next;
+      return;
+    end if;
+    payloads[i] := payload::text;
+    size := greatest(size, octet_length(payloads[i]));
+    contents[i] := comanda.effect_content(coalesce(e ->> 'name', e ->> 'kind'), e ->> 'kind', coalesce((e ->> 'version')::int, 1), payloads[i],
+      e ->> 'key', e ->> 'orderingKey', (e ->> 'subjectVersion')::bigint);
+    explicit := explicit + (e ->> 'key' is not null)::int;
+    if e ->> 'orderingKey' is not null and num_nonnulls(e ->> 'delayMs', e ->> 'dueAt', e ->> 'cancelWindowMs') = 0 then
+      keyed := true;
+      lane_hash := hashtextextended(e ->> 'orderingKey', seed)::text;
+      if lane_count <= 1000 and strpos(' ' || lanes || ' ', ' ' || lane_hash || ' ') = 0 then
+        lanes := ltrim(lanes || ' ' || lane_hash);
+        lane_count := lane_count + 1;
+      end if;
+    end if;
+  end loop;
+  given_hash := sha256(convert_to(coalesce(decision ->> 'subject', '') || chr(10) || array_to_string(contents, chr(10)), 'UTF8'));
+  if size > 1024 then
+    select i.payload_max_bytes into most from comanda.installation i;
+    if size > most then
+      status := 'too_large';
+      problem := format('a payload has %s bytes as stored; the limit of this installation is %s bytes', size, most);
+      return next;
       return;
     end if;
   end if;
@@ -52,85 +82,96 @@ begin
   insert into comanda.run (key, subject, kind, actor_type, actor_id, on_behalf_of, by_agent, tenant, reason, trigger_origin, workflow_version, endpoint_class,
       model, model_revision, validation, repairs, output, effects_hash, state)
     values (k, coalesce(decision ->> 'subject', ''), decision ->> 'kind', decision -> 'actor' ->> 'type', decision -> 'actor' ->> 'id',
-      decision -> 'actor' -> 'onBehalfOf',
-      decision ? 'model' or coalesce(decision -> 'actor' ->> 'type' = 'agent', false)
-        or coalesce(jsonb_path_exists(decision -> 'actor' -> 'onBehalfOf', '$.** ? (@.type == "agent")'), false),
+      nullif(decision -> 'actor' -> 'onBehalfOf', 'null'),
+      -- An agent anywhere in the chain, or a model.
+      num_nonnulls(decision ->> 'model', decision ->> 'modelRevision') > 0
+        or coalesce(jsonb_path_exists(decision -> 'actor', '$.**.type ? (@ == "agent")'), false),
       decision ->> 'tenant', decision ->> 'reason', decision ->> 'trigger', decision ->> 'workflowVersion', decision ->> 'endpointClass',
       decision ->> 'model', decision ->> 'modelRevision', decision ->> 'validation', (decision ->> 'repairs')::int, decision ->> 'output', given_hash, 'decided')
-    on conflict (key) do nothing returning id into rid;
+    on conflict (key) do nothing returning id, created_at into rid, decided;
   if rid is null then
     -- A second statement, hence a new snapshot: the winner's row is visible now.
-    select * into found_run from comanda.run r where r.key = k;
-    if found_run.id is null then
+    select r.id, r.created_at, r.state, r.effects_hash into rid, decided, known_state, known_hash from comanda.run r where r.key = k;
+    if rid is null then
       -- REPEATABLE READ: the winner committed after our snapshot. The caller starts over.
       raise exception 'the decision "%" was taken by a concurrent transaction that this snapshot cannot see', k using errcode = '40001';
     end if;
-    if found_run.effects_hash is distinct from given_hash then
-      return query select 'conflict', found_run.id, false, k, found_run.state, encode(found_run.effects_hash, 'hex'), found_run.created_at,
-        format('the key was decided at %s with other content (stored hash %s, given hash %s)', found_run.created_at,
-          left(encode(found_run.effects_hash, 'hex'), 12), left(encode(given_hash, 'hex'), 12));
-      return;
+    run_id := rid;
+    run_state := known_state;
+    effects_hash := encode(known_hash, 'hex');
+    decided_at := decided;
+    status := case when known_hash = given_hash then 'existing' else 'conflict' end;
+    if status = 'conflict' then
+      problem := format('the key was decided at %s with other content (stored hash %s, given hash %s)', decided, left(effects_hash, 12), left(encode(given_hash, 'hex'), 12));
     end if;
-    return query select 'existing', found_run.id, false, k, found_run.state, encode(found_run.effects_hash, 'hex'), found_run.created_at, null;
+    return next;
     return;
   end if;
 
-  ids := array(select nextval('comanda.effect_id') from jsonb_array_elements(decision -> 'effects'));
-  if explicit_count > 0 then
-    with i as (
-      insert into comanda.effect_key (key, effect_id)
-        select e.v ->> 'key', ids[e.n] from jsonb_array_elements(decision -> 'effects') with ordinality e (v, n) where e.v ? 'key' order by 1
-        on conflict do nothing returning 1)
-    select count(*) into size from i;
-    if size < explicit_count then
-      delete from comanda.effect_key x where x.effect_id = any (ids);
+  if keyed then
+    if lane_count > 1000 then
       delete from comanda.run r where r.id = rid;
-      return query select 'key_taken', null::bigint, false, k, null, null, null::timestamptz,
-        'an explicit effect key is already used by another effect, or twice in this decision';
+      status := 'too_many_lanes';
+      problem := 'this transaction touches more than 1000 ordering keys; commit in smaller transactions';
+      return next;
       return;
     end if;
   end if;
-
-  -- The hashes of this transaction's lanes, for the first firing of place(). A savepoint that is rolled back restores the setting.
-  select string_agg(distinct h.h, ' ') into lanes from (
-      select hashtextextended(e.v ->> 'orderingKey', seed)::text as h from jsonb_array_elements(decision -> 'effects') e (v)
-        where e.v ->> 'orderingKey' is not null and not e.v ?| array['delayMs', 'dueAt', 'cancelWindowMs']) h
-    where strpos(' ' || coalesce(current_setting(setting, true), '') || ' ', ' ' || h.h || ' ') = 0;
-  if lanes is not null then
-    lanes := concat_ws(' ', nullif(current_setting(setting, true), ''), lanes);
-    if cardinality(string_to_array(lanes, ' ')) > 1000 then
-      delete from comanda.effect_key x where x.effect_id = any (ids);
+  if explicit > 0 then
+    for i in 1 .. n loop
+      ids[i] := nextval('comanda.effect_id'::regclass);
+    end loop;
+    -- In one order, so that two transactions with the same keys cannot deadlock.
+    insert into comanda.effect_key (key, effect_id)
+      select x.key, x.id from (select d.v ->> 'key' as key, ids[d.n] as id from jsonb_array_elements(effects) with ordinality d (v, n)) x
+        where x.key is not null order by x.key collate "C"
+      on conflict do nothing;
+    get diagnostics size = row_count;
+    if size < explicit then
+      select format('the effect key "%s" is used twice in this decision or by another effect', x.key) into problem
+        from (select d.v ->> 'key' as key, ids[d.n] as id from jsonb_array_elements(effects) with ordinality d (v, n)) x
+        where x.key is not null and not exists (select from comanda.effect_key t where t.key = x.key and t.effect_id = x.id) limit 1;
+      delete from comanda.effect_key t where t.effect_id = any (ids);
       delete from comanda.run r where r.id = rid;
-      return query select 'too_many_lanes', null::bigint, false, k, null, null, null::timestamptz,
-        'this transaction touches more than 1000 ordering keys; commit in smaller transactions';
+      status := 'key_taken';
+      return next;
       return;
     end if;
-    perform set_config(setting, lanes, true);
+  end if;
+  if keyed then
+    -- The hashes of this transaction's lanes, for the first firing of place(). A savepoint that is rolled back restores the setting.
+    setting := set_config(setting, lanes, true);
   end if;
 
-  with given as (
-      select ids[e.n] as id, coalesce(e.v ->> 'name', e.v ->> 'kind') as name, e.v ->> 'kind' as kind, coalesce((e.v ->> 'version')::int, 1) as version, e.v,
-        case when e.v ? 'delayMs' or e.v ? 'dueAt' then 'delayed' when e.v ? 'cancelWindowMs' then 'window' end as waits,
-        case when e.v ? 'dueAt' then (e.v ->> 'dueAt')::timestamptz
-          else clock_timestamp() + (coalesce(e.v ->> 'delayMs', e.v ->> 'cancelWindowMs')::float8 * interval '1 millisecond') end as due
-      from jsonb_array_elements(decision -> 'effects') with ordinality e (v, n)),
-    written as (
-      insert into comanda.effect (id, run_id, name, kind, kind_version, target, payload, headers, explicit_key, ordering_key, subject_version, waits)
-        select g.id, rid, g.name, g.kind, g.version, coalesce(p.target, g.v ->> 'target', g.kind), coalesce(g.v -> 'payload', '{}')::text,
-          coalesce(g.v -> 'headers', decision -> 'headers')::text, g.v ->> 'key', g.v ->> 'orderingKey', (g.v ->> 'subjectVersion')::bigint, g.waits
-          from given g left join comanda.effect_kind p on p.kind = g.kind and p.version = g.version order by g.id
-        returning id, kind, target, ordering_key, waits),
-    waiting as (
+  for i in 1 .. n loop
+    e := effects -> (i - 1);
+    wait_reason := case when e ->> 'cancelWindowMs' is not null then 'window' when num_nonnulls(e ->> 'delayMs', e ->> 'dueAt') > 0 then 'delayed' end;
+    insert into comanda.effect as w (id, run_id, name, kind, kind_version, target, payload, headers, explicit_key, ordering_key, subject_version, waits)
+      values (coalesce(ids[i], nextval('comanda.effect_id'::regclass)), rid, coalesce(e ->> 'name', e ->> 'kind'), e ->> 'kind', coalesce((e ->> 'version')::int, 1),
+        coalesce((select p.target from comanda.effect_kind p where p.kind = e ->> 'kind' and p.version = coalesce((e ->> 'version')::int, 1)), e ->> 'target', e ->> 'kind'),
+        payloads[i], coalesce(nullif(e -> 'headers', 'null'), nullif(decision -> 'headers', 'null'))::text, e ->> 'key', e ->> 'orderingKey', (e ->> 'subjectVersion')::bigint, wait_reason)
+      returning w.id, w.kind, w.target, w.ordering_key into written;
+    if wait_reason is not null then
+      due := case when e ->> 'dueAt' is not null then (e ->> 'dueAt')::timestamptz
+        else clock_timestamp() + coalesce(e ->> 'delayMs', e ->> 'cancelWindowMs')::float8 * interval '1 millisecond' end;
       insert into comanda.waiting (effect_id, reason, next_at, lane, kind, target)
-        select w.id, w.waits, g.due, coalesce('k:' || w.ordering_key, 'e:' || w.id), w.kind, w.target from written w join given g on g.id = w.id where w.waits is not null),
-    arrived as (
+        values (written.id, wait_reason, due, coalesce('k:' || written.ordering_key, 'e:' || written.id), written.kind, written.target);
+    elsif written.ordering_key is null then
       insert into comanda.effect_arrival (id, effect_id, lane, kind, target)
-        select nextval('comanda.lane_position'), w.id, 'e:' || w.id, w.kind, w.target from written w where w.ordering_key is null and w.waits is null
-        returning 1)
-  select count(*) into size from arrived;
-  if size > 0 and (select s.last_value from comanda.awake s) < extract(epoch from clock_timestamp()) * 1000 then
+        values (nextval('comanda.lane_position'::regclass), written.id, 'e:' || written.id, written.kind, written.target);
+      arrived := true;
+    end if;
+  end loop;
+  -- Nobody is told while some relay looks anyway. Equal notifications of one transaction are one.
+  if arrived and coalesce(pg_sequence_last_value('comanda.awake'::regclass), 0) < extract(epoch from clock_timestamp()) * 1000 then
     perform pg_notify('comanda_' || seed, '');
   end if;
-  return query select 'decided', rid, true, k, 'decided', encode(given_hash, 'hex'), now(), null;
+  status := 'decided';
+  run_id := rid;
+  created := true;
+  run_state := 'decided';
+  effects_hash := encode(given_hash, 'hex');
+  decided_at := decided;
+  return next;
 end
 $fn$;

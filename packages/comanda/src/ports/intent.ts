@@ -17,11 +17,11 @@ export interface EffectOptions {
   readonly subjectVersion?: number | bigint;
   /** Headers for the target, e.g. `traceparent`. Default: those of the decision. Never hashed. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Earliest start, in milliseconds from now. */
+  /** Earliest start, in milliseconds from now, at most 400 days. */
   readonly delayMs?: number;
-  /** Earliest start. A text must be ISO 8601 with an offset. */
+  /** Earliest start, at most 400 days ahead. A text must be ISO 8601 with an offset. */
   readonly dueAt?: Date | string;
-  /** Time in which the effect can still be taken back exactly, in milliseconds. */
+  /** Time in which the effect can still be taken back exactly, in milliseconds, at most 400 days. */
   readonly cancelWindowMs?: number;
 }
 
@@ -30,7 +30,7 @@ export interface EffectIntent extends EffectOptions {
   readonly kind: string;
   /** Version of the kind. Default: 1. */
   readonly version?: number;
-  /** Named destination. Default: what the deployment published for the kind, else the kind. */
+  /** Named destination. What the deployment published for the kind goes first. Default: the kind. */
   readonly target?: string;
   /** Any JSON value; bigint and `rawJson` keep every digit. Default: `{}`. At most 1 MiB as stored. */
   readonly payload?: unknown;
