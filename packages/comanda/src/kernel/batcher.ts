@@ -2,8 +2,10 @@ import type { Clock, Timer } from './clock.js';
 
 /** How a {@link Batcher} works. */
 export interface BatcherOptions<Item, Result> {
-  /** A batch leaves when it holds this many items. */
+  /** A batch leaves when so many items wait. */
   readonly maxItems: number;
+  /** Items of one batch at most, when more came while the one before was under way. Default: `maxItems`. */
+  readonly maxBatchItems?: number;
   /** A batch leaves when its oldest item has waited so long, in milliseconds. */
   readonly maxWaitMs: number;
   readonly clock: Clock;
@@ -29,7 +31,7 @@ interface Entry<Item, Result> {
 
 /** Makes a {@link Batcher}. */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { maxItems, maxWaitMs, clock, run } = options;
+  const { maxItems, maxBatchItems = maxItems, maxWaitMs, clock, run } = options;
   let queue: Entry<Item, Result>[] = [];
   let timer: Timer | undefined;
   let underWay: Promise<void> | undefined;
@@ -51,8 +53,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   const start = (): void => {
     timer?.cancel();
     timer = undefined;
-    const batch = queue.slice(0, maxItems);
-    queue = queue.slice(maxItems);
+    const batch = queue.slice(0, maxBatchItems);
+    queue = queue.slice(maxBatchItems);
     underWay = handle(batch).then(() => {
       underWay = undefined;
       // What came meanwhile has waited for a whole round trip already.

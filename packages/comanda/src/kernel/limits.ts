@@ -31,6 +31,8 @@ export const KIND_CONCURRENCY = 16;
 export const SAFETY_POLL_MS = SECOND_MS;
 export const BUSY_POLL_MS = 5;
 export const SETTLE_BATCH_MAX_ITEMS = 100;
+/** Lanes of one settle at most, when more came while the one before was under way. */
+export const SETTLE_BUSY_BATCH_MAX_ITEMS = 500;
 export const SETTLE_BATCH_MAX_WAIT_MS = 5;
 export const SHUTDOWN_GRACE_MS = 30 * SECOND_MS;
 /** How often a relay checks that its LISTEN connection still hears itself. */

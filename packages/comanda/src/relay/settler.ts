@@ -1,6 +1,6 @@
 import { createBatcher } from '../kernel/batcher.js';
 import { isRetryableDatabaseError } from '../kernel/database-errors.js';
-import { SETTLE_BATCH_MAX_ITEMS, SETTLE_BATCH_MAX_WAIT_MS } from '../kernel/limits.js';
+import { SETTLE_BATCH_MAX_ITEMS, SETTLE_BATCH_MAX_WAIT_MS, SETTLE_BUSY_BATCH_MAX_ITEMS } from '../kernel/limits.js';
 import type { AttemptRecord, LaneResult, SettleLane } from '../outbox/engine.js';
 import type { ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
@@ -26,6 +26,7 @@ const DATABASE_DOWN_MS = 250;
 export function createSettler(env: RelayEnvironment): Settler {
   const batcher = createBatcher<SettleLane, Settled>({
     maxItems: SETTLE_BATCH_MAX_ITEMS,
+    maxBatchItems: SETTLE_BUSY_BATCH_MAX_ITEMS,
     maxWaitMs: SETTLE_BATCH_MAX_WAIT_MS,
     clock: env.clock,
     run: (lanes) => write(env, lanes),
