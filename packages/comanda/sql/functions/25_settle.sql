@@ -88,6 +88,7 @@ begin
     end if;
     if ml is not null then
       -- `fresh`: something ended, so the head is another effect than the claim's. What was counted about that one does not pass on; the lifetime of its key does, to be on the safe side.
+      -- `lost` outlives a clean release only: an attempt that has a result is one that its process survived.
       -- `next` without an end gives a lane up without a word about its head: as an expired lease, so what was in flight is suspect.
       update comanda.lane l set kind = u.hk, target = u.ht,
           ready_at = case when u.md = 'keep' then now() + lease when u.md = 'block' then 'infinity'::timestamptz when u.md in ('next', 'absent') then now()
@@ -98,7 +99,7 @@ begin
           cleared_to = case when u.md = 'absent' then u.hp when u.uncertain or u.silent then null when u.hp = l.cleared_to then l.cleared_to end,
           first_at = case when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
           owner = case when u.md = 'keep' then l.owner end,
-          lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then l.lost else 0 end,
+          lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and not u.j ? 'head' and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then l.lost else 0 end,
           trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' and u.j ->> 'trouble' is not null then u.j ->> 'trouble'
             when not u.fresh and (u.md in ('keep', 'next', 'block') or u.md in ('retry', 'unsure') and u.hp <= l.suspect_to) then l.trouble end,
           looks = coalesce((u.j ->> 'looked')::boolean, false)::int
