@@ -159,7 +159,7 @@ function failedOutlook(effect: EffectRow): Outlook {
 }
 
 /** The scopes of the switch that keep an effect of this decision from being taken. */
-export function stoppedScopes(
+function stoppedScopes(
   effect: Pick<EffectRow, 'kind' | 'target'>,
   { run, switches }: Pick<Surroundings, 'run' | 'switches'>,
 ): readonly SwitchRow[] {

@@ -1,0 +1,88 @@
+import { pgListener } from 'comanda/adapters/pg';
+import { checkSchemaName, checkVersion } from 'comanda/internal';
+import type { Command } from 'commander';
+import { command, type DatabaseOptions, does, durationOption, wholeNumber, withDatabaseOptions } from '../command.js';
+import { loadConfig } from '../config.js';
+import type { Context } from '../context.js';
+import { openDatabase } from '../database.js';
+import { chooseDatabase, readUrl } from '../database-choice.js';
+import type { ExitCode } from '../exit-codes.js';
+import { relayLog, runRelay } from '../run-relay.js';
+import { version } from '../version.js';
+
+interface RelayFlags extends DatabaseOptions {
+  readonly config: string;
+  readonly lease: number;
+  readonly grace: number;
+  readonly pollOnly?: boolean;
+  readonly directUrl?: string;
+  readonly connections: number;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+export function relayCommand(context: Context): Command {
+  return withDatabaseOptions(
+    command(
+      'relay',
+      'execute decided effects until SIGTERM or Ctrl-C',
+      [
+        'Executes the effects of the kinds that the configuration defines, until SIGTERM or Ctrl-C: then it takes nothing new, lets what runs end within --grace, and writes every outcome. A second signal ends it at once (exit code 143 or 130); leases then end by themselves.',
+        `FILE is a module (.mjs, .js) whose default export is { effects: [...] }, or JSON { "effects": [...] } with HTTP effects; \${env:NAME} in its texts is replaced by the variable NAME.`,
+        'AI_ACTIONS_ENABLED must be "true" for effects that agents decide to leave; anything else holds them.',
+      ].join('\n'),
+    )
+      .requiredOption('--config <file>', 'what this relay executes')
+      .addOption(
+        durationOption('--lease <duration>', 'how long a claim is held without renewal', '30s', {
+          minMs: 500,
+          maxMs: 3_600_000,
+        }),
+      )
+      .addOption(
+        durationOption('--grace <duration>', 'how long running effects may go on after the first signal', '30s', {
+          minMs: 0,
+          maxMs: 3_600_000,
+        }),
+      )
+      .option('--poll-only', 'never listen for wake-ups; latency is then that of polling')
+      .option('--direct-url <url>', 'URL (or env:NAME) for the listening connection, past a transaction pooler')
+      .option('--connections <n>', 'connections of the pool at most', wholeNumber(2, 200), 10)
+      .option('--verbose', 'log each claim and settlement, too')
+      .option('--json', 'log JSON, one document per line'),
+  ).action(does(context, (flags: RelayFlags) => relay(context, flags)));
+}
+
+async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
+  const schema = checkSchemaName(flags.schema);
+  const choice = chooseDatabase(flags, context.env);
+  const direct = flags.directUrl === undefined ? choice : readUrl(flags.directUrl, '--direct-url', context.env);
+  const log = relayLog(context.terminal, { json: flags.json === true, verbose: flags.verbose === true });
+  // Before anything is opened: a mistake in the file is the commonest one.
+  const effects = await loadConfig(flags.config, context.env);
+  context.at(choice.shown);
+  const database = await openDatabase(choice, {
+    applicationName: 'comanda-relay',
+    statementTimeoutMs: flags.statementTimeout,
+    max: flags.connections,
+    onIdleError: (error) => log.note('warning', `an idle connection broke and is replaced: ${error.message}`),
+  });
+  try {
+    await checkVersion(database.db, schema);
+    log.note('info', `works for ${choice.shown}, schema ${schema}`);
+    if (database.warning !== undefined) log.note('warning', database.warning);
+    return await runRelay({
+      db: database.db,
+      listener: flags.pollOnly === true ? undefined : pgListener({ connectionString: direct.url }),
+      effects,
+      schema,
+      env: context.env,
+      leaseMs: flags.lease,
+      graceMs: flags.grace,
+      version: version(),
+      log,
+    });
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,109 @@
+import { createDatabase, withClient } from '@comanda/test-support';
+import { describe, expect, test } from 'vitest';
+import { comanda, on } from '../cli.js';
+
+const empty = () => createDatabase({ template: false });
+const ODD = `Mi "esquema" $1 -- 'x'`;
+
+test('installs, and then has nothing to do', async () => {
+  const { url } = await empty();
+  const first = await on(url)('migrate', '--environment', 'staging');
+  expect([first.code, first.out]).toEqual([
+    0,
+    expect.stringMatching(/^Schema comanda in .* is installed, version \d+\.\n {2}0001_foundation\n/),
+  ]);
+  expect(first.out).toContain('Environment: staging.');
+  const second = await on(url)('migrate', '--json');
+  expect([second.code, second.json()]).toEqual([
+    0,
+    {
+      schema: 'comanda',
+      from_version: expect.any(Number),
+      to_version: expect.any(Number),
+      applied: [],
+      routines_written: false,
+      missing_roles: [],
+      environment: 'staging',
+    },
+  ]);
+  expect((await on(url)('migrate')).out).toContain('there was nothing to do');
+});
+
+test('asks for the name of the environment while there is none', async () => {
+  expect((await on((await empty()).url)('migrate')).out).toContain('comanda migrate --environment production');
+});
+
+test('five at once make one installation', async () => {
+  const { url } = await empty();
+  const results = await Promise.all(Array.from({ length: 5 }, () => on(url)('migrate', '--json')));
+  expect(results.map(({ code }) => code)).toEqual(results.map(() => 0));
+  expect(results.filter((result) => result.json<{ from_version: number }>().from_version === 0)).toHaveLength(1);
+});
+
+test('works in a schema with an odd name, and so do the others', async () => {
+  const { url } = await empty();
+  const run = (...args: readonly string[]) => on(url)(...args, '--schema', ODD);
+  expect((await run('migrate')).out).toContain(`Schema ${ODD} in`);
+  await withClient(url, (client) =>
+    client.query(`select * from "${ODD.replaceAll('"', '""')}".decide('{"key":"a","effects":[{"kind":"k"}]}')`),
+  );
+  for (const args of [
+    ['status'],
+    ['attention'],
+    ['effects', 'list'],
+    ['effects', 'show', 'a'],
+    ['switch', 'hold', 'kind:k', '--by', 'a', '--reason', 'b'],
+    ['effects', 'cancel', 'a', '--by', 'a', '--reason', 'b'],
+  ]) {
+    expect([args, (await run(...args)).code]).toEqual([args, 0]);
+  }
+  expect((await on(url)('status')).code).toBe(7);
+  // What is suggested leads to the same schema.
+  const { out } = await run('explain', 'a');
+  expect(out).toContain(`--schema 'Mi "esquema" $1 -- '\\''x'\\'''`);
+});
+
+test.each(['', 'pg_x', 'information_schema', 'x'.repeat(64)])(
+  'the schema name %j is refused: exit code 2',
+  async (schema) => {
+    const { url } = await empty();
+    for (const command of ['migrate', 'status']) {
+      const { code, err } = await on(url)(command, '--schema', schema);
+      expect([code, err]).toEqual([2, expect.stringContaining('COMANDA_INVALID_CONFIG')]);
+    }
+  },
+);
+
+describe('--sql', () => {
+  test('prints what an administrator can run instead, without a database', async () => {
+    const { code, out } = await comanda(['migrate', '--sql', '--environment', 'production', '--role-prefix', 'shop']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^-- Comanda, schema "comanda", from version 0 to \d+\./);
+    const { url } = await empty();
+    await withClient(url, (client) => client.query(out.replaceAll(/^\\.*$/gm, '')));
+    expect((await on(url)('status', '--json')).json()).toMatchObject({ environment: 'production' });
+    await withClient(url, (client) =>
+      client.query('drop owned by shop_app, shop_relay, shop_approver, shop_operator, shop_reader'),
+    );
+  });
+
+  test('begins at what is installed when a database is named', async () => {
+    const { out } = await on((await createDatabase()).url)('migrate', '--sql');
+    expect(out).not.toMatch(/^create schema/m);
+    expect(out).not.toMatch(/create table comanda\.run /);
+  });
+});
+
+test('a login that may not create roles is told which ones are missing', async () => {
+  const { url, name } = await empty();
+  const role = `owner_${name}`;
+  await withClient(url, (client) =>
+    client.query(`create role "${role}" login; grant create on database "${name}" to "${role}"`),
+  );
+  const own = new URL(url);
+  own.username = role;
+  const { code, out } = await on(own.href)('migrate', '--role-prefix', `p_${name}`);
+  expect(code).toBe(0);
+  expect(out).toContain(`create role "p_${name}_app" nologin;`);
+  await withClient(url, (client) => client.query(`drop owned by "${role}"; drop role "${role}"`));
+});
