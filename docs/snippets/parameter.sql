@@ -1,0 +1,1 @@
+select run_id, created from comanda.decide($1::text::jsonb);

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { adrIndex } from './adr-index.mjs';
+import { errorSections, errorTable } from './errors.mjs';
+import { classificationTable } from './http-classification.mjs';
+import { limitsTable } from './limits.mjs';
+import { optionsTable } from './options.mjs';
+import { stateDiagram, stepTable } from './states.mjs';
+
+/** Limits of what is not shipped yet. */
+const NOT_SHIPPED = ['RUN_LEASE_MS', 'KEY_RETENTION_MS', 'APPROVAL_MS', 'APPROVAL_MAX_MS'];
+
+/** Every part of the manual that is made from the code, by name. */
+export async function makeFragments(root) {
+  const built = (path) => load(join(root, 'packages/comanda/dist', path));
+  const source = (path) => join(root, 'packages/comanda/src', path);
+  const [{ ERRORS }, states, { HTTP_CLASSIFICATION }, limits] = await Promise.all([
+    built('kernel/error-registry.js'),
+    built('kernel/states.js'),
+    built('transports/http/classify.js'),
+    built('kernel/limits.js'),
+  ]);
+  return {
+    'error-table': errorTable(ERRORS),
+    'error-sections': errorSections(ERRORS),
+    'effect-diagram': stateDiagram(states.EFFECT_STATES, states.EFFECT_INITIAL_STATES, states.EFFECT_TRANSITIONS),
+    'run-diagram': stateDiagram(states.RUN_STATES, states.RUN_INITIAL_STATES, states.RUN_TRANSITIONS),
+    'effect-steps': stepTable(states.EFFECT_TRANSITIONS),
+    'run-steps': stepTable(states.RUN_TRANSITIONS),
+    'http-classification': classificationTable(HTTP_CLASSIFICATION),
+    'relay-options': optionsTable(source('relay/options.ts'), 'RelayOptions'),
+    'effect-spec': optionsTable(source('relay/define-effect.ts'), 'EffectSpec'),
+    'http-effect': optionsTable(source('transports/http/types.ts'), 'HttpEffectDefinition'),
+    'http-transport': optionsTable(source('transports/http/transport.ts'), 'HttpTransportOptions'),
+    decision: optionsTable(source('ports/intent.ts'), 'Decision'),
+    'effect-options': optionsTable(source('ports/intent.ts'), 'EffectOptions'),
+    limits: limitsTable(source('kernel/limits.ts'), limits, NOT_SHIPPED),
+    'adr-index': adrIndex(join(root, 'docs/adr')),
+  };
+}
+
+async function load(path) {
+  if (!existsSync(path)) throw new Error(`${path} is missing: build first (npm run build)`);
+  return await import(pathToFileURL(path).href);
+}
