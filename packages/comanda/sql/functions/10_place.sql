@@ -1,3 +1,12 @@
+-- Tells the sleeping relays that there is work, when this transaction commits. Commits that notify wait for each other, so a crowd of decisions sends one
+-- notification each 20 ms: whoever notifies says for the others that somebody is about to look. It is a hint; polling is the truth.
+create or replace function comanda.wake() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $fn$
+begin
+  perform pg_notify('comanda_' || 'comanda.effect_arrival'::regclass::oid::bigint, ''), setval('comanda.awake'::regclass, (extract(epoch from clock_timestamp()) * 1000)::bigint + 20);
+end
+$fn$;
+
 -- Draws the lane position of a keyed effect at COMMIT (DESIGN 5, "order by construction"). Deferred, so that position order is commit order
 -- whatever order callers lock in: the lane's advisory lock is held until the transaction is visible.
 create or replace function comanda.place() returns trigger
@@ -20,7 +29,7 @@ begin
     end if;
     setting := set_config(setting, '', true);
     if coalesce(pg_sequence_last_value('comanda.awake'::regclass), 0) < extract(epoch from clock_timestamp()) * 1000 then
-      perform pg_notify('comanda_' || seed, '');
+      perform comanda.wake();
     end if;
   end if;
   perform pg_advisory_xact_lock(hashtextextended(new.ordering_key, seed));

@@ -11,9 +11,16 @@ begin
     raise exception '%: %', coalesce(r.run_key, 'decision'), r.problem using
       errcode = case r.status when 'conflict' then 'CM001' when 'invalid' then 'CM002' when 'invalid_payload' then 'CM003' when 'too_large' then 'CM004'
         when 'too_many_lanes' then 'CM005' when 'key_taken' then 'CM006' else 'CM002' end,
+      detail = jsonb_strip_nulls(jsonb_build_object('key', r.run_key, 'runId', r.run_id::text, 'storedHash', r.effects_hash, 'firstSeenAt', r.decided_at))::text,
       hint = case r.status when 'conflict' then 'Same business event: send the same content. A correction: use a new key. comanda explain shows what was decided.'
         when 'key_taken' then 'An explicit key names one effect for ever. Drop "key" to use <decision key>/<name>.' else 'Nothing was written.' end;
   end if;
-  return query select r.run_id, r.created, r.run_key, r.run_state, r.effects_hash, r.decided_at;
+  run_id := r.run_id;
+  created := r.created;
+  run_key := r.run_key;
+  run_state := r.run_state;
+  effects_hash := r.effects_hash;
+  decided_at := r.decided_at;
+  return next;
 end
 $fn$;

@@ -445,6 +445,7 @@ comment on function comanda.wake_channel() is
 comment on function comanda.effect_content(text, text, int, text, text, text, bigint) is 'What of an effect makes a decision the same or another? Internal.';
 comment on function comanda.run_fits(comanda.run) is 'May the ledger hold this row? Limits of size, and what belongs together. Internal: CHECK of run.';
 comment on function comanda.effect_fits(comanda.effect) is 'May the outbox hold this row? Limits of size. Internal: CHECK of effect.';
+comment on function comanda.wake() is 'Does anybody have to be told that there is work? Internal: part of try_decide() and place().';
 comment on function comanda.place() is 'Which place does a keyed effect take in its lane? Drawn at COMMIT. Internal: trigger of effect.';
 comment on function comanda.invalid_decision(jsonb) is 'What is wrong with the shape of this decision? Null when nothing is. Internal.';
 comment on function comanda.stopped(boolean) is 'Which scopes are off? Null: everything, because the row for all does not say run. Internal.';
