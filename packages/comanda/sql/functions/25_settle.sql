@@ -15,9 +15,8 @@ declare
   al text[]; af bigint[]; aj jsonb[];
   ol text[]; of_ bigint[]; oj jsonb[]; om text[];
   el text[]; ef bigint[]; ej jsonb[]; tids tid[];
-  dl text[]; df bigint[]; dj jsonb[];
   ml text[]; mk text[]; mt text[]; mp bigint[]; me bigint[]; mm text[]; mj jsonb[]; mf bigint[]; mn boolean[];
-  none text[];
+  none text[]; illegal boolean;
 begin
   select array_agg(x ->> 'lane'), array_agg((x ->> 'fence')::bigint), array_agg(x) into al, af, aj from jsonb_array_elements(request -> 'lanes') x;
   if al is null then
@@ -30,11 +29,15 @@ begin
   end if;
   select array_agg(s.lane), array_agg(s.fence), array_agg(x.j),
       -- A lane without owner was parked, released or settled meanwhile: not ours any more, so a repeated call changes nothing.
-      array_agg(x.j ->> 'mode') into ol, of_, oj, om
-    from (select l.lane, l.fence, l.owner from comanda.lane l where l.lane = any (al) order by l.lane for update skip locked) s
+      array_agg(x.j ->> 'mode'),
+      bool_or(s.trouble = 'unknown' and jsonb_path_exists(x.j, '$.ended[*] ? (@.state == "cancelled")')) into ol, of_, oj, om, illegal
+    from (select l.lane, l.fence, l.owner, l.trouble from comanda.lane l where l.lane = any (al) order by l.lane for update skip locked) s
     join unnest(al, af, aj) x (lane, fence, j) on x.lane = s.lane and x.fence = s.fence
     where s.owner is not null;
   if ol is not null then
+    if illegal then
+      raise exception 'an effect whose outcome is unknown cannot be cancelled' using errcode = 'CM009';
+    end if;
     -- `absent` is believed only if nothing that was learned meanwhile says otherwise (relay-model R5): found = completed, as an ended head.
     select array_agg(o.lane), array_agg(o.fence), array_agg(x.e), array_agg(q.t) into el, ef, ej, tids
       from unnest(ol, of_, oj) o (lane, fence, j)

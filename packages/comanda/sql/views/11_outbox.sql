@@ -15,4 +15,6 @@ begin
       else 'Use decide(jsonb) to record a decision.' end;
 end
 $fn$;
+-- For each row, so that the view counts as one that can be written at all; for each statement, so that a write that meets no row is refused too.
 create or replace trigger read_only instead of insert or update or delete on comanda.outbox for each row execute function comanda.refuse_view_write();
+create or replace trigger refused before insert or update or delete on comanda.outbox for each statement execute function comanda.refuse_view_write();

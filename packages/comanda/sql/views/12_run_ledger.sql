@@ -17,3 +17,4 @@ select r.id, r.key as idempotency_key, substr(r.subject, strpos(r.subject, ':') 
           else 'completed' end as state
       from comanda.effect_state s where s.run_id = r.id) d;
 create or replace trigger read_only instead of insert or update or delete on comanda.run_ledger for each row execute function comanda.refuse_view_write();
+create or replace trigger refused before insert or update or delete on comanda.run_ledger for each statement execute function comanda.refuse_view_write();
