@@ -53,16 +53,16 @@ async function one(connection: pg.PoolClient, form: DecideForm, key: string): Pr
     ]);
   } else if (form === 'bare-statement') {
     await connection.query(
-      `with s as (insert into bare_state (key, state) values ($1, 'refunded') returning key) insert into bare_outbox (key, kind, payload) select key, 'issue_refund', $2::jsonb from s`,
+      `with s as (insert into bare_state (key, state) values ($1, 'refunded') returning key) insert into bare_outbox (key, kind, payload) select key, 'issue_refund', $2::text::jsonb from s`,
       [key, PAYLOAD],
     );
   } else {
     await connection.query('begin');
     await connection.query(`insert into bare_state (key, state) values ($1, 'refunded')`, [key]);
-    await connection.query(`insert into bare_outbox (key, kind, payload) values ($1, 'issue_refund', $2::jsonb)`, [
-      key,
-      PAYLOAD,
-    ]);
+    await connection.query(
+      `insert into bare_outbox (key, kind, payload) values ($1, 'issue_refund', $2::text::jsonb)`,
+      [key, PAYLOAD],
+    );
     await connection.query('commit');
   }
 }

@@ -8,11 +8,14 @@ interface Graphile {
   run(options: Record<string, unknown>): Promise<{ stop(): Promise<void> }>;
 }
 
+/** Installed apart, in bench/peers. */
+const PEER = 'graphile-worker';
+
 const [url = '', countText = '0'] = process.argv.slice(2);
 const count = Number(countText);
 await report(async () => {
   const require = createRequire(new URL('../../peers/package.json', import.meta.url));
-  const graphile = require('graphile-worker') as Graphile;
+  const graphile = require(PEER) as Graphile;
   await graphile.runMigrations({ connectionString: url });
   const pool = new pg.Pool({ connectionString: url, max: 2 });
   pool.on('error', () => undefined);
@@ -29,7 +32,7 @@ await report(async () => {
   const runner = await graphile.run({
     connectionString: url,
     noHandleSignals: true,
-    logger: new (require('graphile-worker') as { Logger: new (factory: unknown) => unknown }).Logger(
+    logger: new (require(PEER) as { Logger: new (factory: unknown) => unknown }).Logger(
       () => (level: keyof typeof quiet) => quiet[level]?.(),
     ),
     taskList: {

@@ -1,5 +1,5 @@
 /** Comanda: decide and execute apart. @packageDocumentation */
-export { decide, type DecideOptions, decideMany, decideStandalone, type Refused } from './decide/decide.js';
+export { type DecideOptions, decide, decideMany, decideStandalone, type Refused } from './decide/decide.js';
 export { ComandaError, ERRORS, type ErrorCode, isComandaError } from './kernel/errors.js';
 export { rawJson } from './kernel/raw-json.js';
 export type { Listener, Queryable, Transaction } from './ports/database.js';
@@ -8,5 +8,5 @@ export type { EffectKind, Idempotency, PerformContext, Risk } from './ports/effe
 export type { Actor, Decided, Decision, EffectIntent, EffectOptions } from './ports/intent.js';
 export type { Completed, Evidence, Failed, Outcome, ReconcileResult, Retry, Unknown } from './ports/outcome.js';
 export type { Observer, RelayEvent } from './ports/telemetry.js';
-export { absent, applied, cannotTell, completed, failed, notSent, retry, unknown } from './relay/outcomes.js';
 export { defineEffect, type EffectSpec, type StandardSchema } from './relay/define-effect.js';
+export { absent, applied, cannotTell, completed, failed, notSent, retry, unknown } from './relay/outcomes.js';

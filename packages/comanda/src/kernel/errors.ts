@@ -1,8 +1,3 @@
-export {
-  ComandaError,
-  type ComandaErrorParts,
-  comandaError,
-  isComandaError,
-} from './comanda-error.js';
+export { ComandaError, comandaError, isComandaError } from './comanda-error.js';
 export { fromDatabaseError, isRetryableDatabaseError, sqlstateOf } from './database-errors.js';
-export { ERRORS, type ErrorCode, type ErrorEntry, type RetryAdvice } from './error-registry.js';
+export { ERRORS, type ErrorCode, type ErrorEntry } from './error-registry.js';

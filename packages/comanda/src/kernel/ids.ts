@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** A source of numbers in [0, 1), as a parameter of what needs jitter. */
 export type Random = () => number;
@@ -9,9 +9,4 @@ export const systemRandom: Random = () => Math.random();
 /** A random identifier (UUID version 4), e.g. of one start of a relay. */
 export function newId(): string {
   return randomUUID();
-}
-
-/** A secret of 32 random bytes as base64url: 43 characters without padding. */
-export function newToken(): string {
-  return randomBytes(32).toString('base64url');
 }

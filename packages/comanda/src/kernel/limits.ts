@@ -11,11 +11,8 @@ const KIB = 1_024;
 
 // Leases
 export const LEASE_MS = 30 * SECOND_MS;
-export const LEASE_RENEW_MS = 10 * SECOND_MS;
 /** A lease is not renewed beyond this life, so that a stuck handler cannot hold a lane for ever. */
 export const LEASE_MAX_LIFE_MS = 15 * MINUTE_MS;
-/** Lease of a run that was claimed by plain SQL. */
-export const RUN_LEASE_MS = 5 * MINUTE_MS;
 
 // Attempts
 export const EFFECT_TIMEOUT_MS = 20 * SECOND_MS;
@@ -46,13 +43,10 @@ export const LISTEN_RECONNECT_MAX_MS = 15 * SECOND_MS;
 export const LISTEN_RETRY_DEAF_MS = 5 * MINUTE_MS;
 
 // Sizes
-export const PAYLOAD_MAX_BYTES = 1_024 * KIB;
 export const STORED_RESPONSE_MAX_BYTES = 64 * KIB;
 export const STORED_ERROR_MAX_BYTES = 4 * KIB;
 /** Where reading a provider's answer stops and the connection is dropped. */
 export const HTTP_RESPONSE_READ_MAX_BYTES = 1_024 * KIB;
-export const KEY_MAX_BYTES = 512;
-export const LANES_PER_TRANSACTION_MAX = 1_000;
 export const DECISIONS_PER_CALL_MAX = 10_000;
 
 // JSON
@@ -67,13 +61,9 @@ export const RETRY_AFTER_MAX_MS = HOUR_MS;
 /** Pause of a target that refuses our credentials; somebody has to act before it can be better. */
 export const CREDENTIALS_PAUSE_MS = MINUTE_MS;
 export const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
-/** Lock timeout of the commit trigger when the session has none. */
-export const COMMIT_LOCK_TIMEOUT_MS = 5 * SECOND_MS;
 
-// Retention and approvals
+// Retention
 export const KEY_RETENTION_MS = 400 * DAY_MS;
-export const APPROVAL_MS = 72 * HOUR_MS;
-export const APPROVAL_MAX_MS = 30 * DAY_MS;
 
 /** Node's timers count in signed 32-bit milliseconds, 24.8 days; longer ones fire at once. */
 export const TIMER_MAX_MS = 24 * DAY_MS;

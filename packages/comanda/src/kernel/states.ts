@@ -18,10 +18,6 @@ export type RunState = (typeof RUN_STATES)[number];
 export const EFFECT_STATES = ['waiting', 'pending', 'sending', 'completed', 'failed', 'unknown', 'cancelled'] as const;
 export type EffectState = (typeof EFFECT_STATES)[number];
 
-/** Why an effect waits: for a time, for an approval or prerequisite, or for its cancel window to pass. */
-export const WAITING_STATES = ['delayed', 'held', 'window'] as const;
-export type WaitingState = (typeof WAITING_STATES)[number];
-
 /** One legal step and the acts that can take it. */
 export interface Transition<State extends string> {
   readonly from: State;

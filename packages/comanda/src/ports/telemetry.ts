@@ -2,7 +2,14 @@
 export type RelayEvent =
   | { readonly type: 'started'; readonly relayId: string; readonly kinds: readonly string[] }
   | { readonly type: 'claimed'; readonly lanes: number; readonly effects: number }
-  | { readonly type: 'attempt'; readonly effectId: string; readonly kind: string; readonly attempt: number; readonly outcome: string; readonly ms: number }
+  | {
+      readonly type: 'attempt';
+      readonly effectId: string;
+      readonly kind: string;
+      readonly attempt: number;
+      readonly outcome: string;
+      readonly ms: number;
+    }
   | { readonly type: 'settled'; readonly lanes: number; readonly fenced: number }
   | { readonly type: 'lease_lost'; readonly lane: string; readonly effectId: string; readonly late: string }
   | { readonly type: 'listen'; readonly up: boolean; readonly reason?: string }

@@ -6,8 +6,6 @@ import type { Listener } from '../../ports/database.js';
 import { connector, type PgListenTarget } from './listen-client.js';
 import { listenOnce } from './listen-session.js';
 
-export type { PgListenClientLike, PgListenTarget, PgModuleLike } from './listen-client.js';
-
 /** Options of {@link pgListener}. */
 export type PgListenerOptions = PgListenTarget & {
   /** For tests. */
