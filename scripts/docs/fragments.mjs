@@ -9,7 +9,7 @@ import { optionsTable } from './options.mjs';
 import { stateDiagram, stepTable } from './states.mjs';
 
 /** Limits of what is not shipped yet. */
-const NOT_SHIPPED = ['RUN_LEASE_MS', 'KEY_RETENTION_MS', 'APPROVAL_MS', 'APPROVAL_MAX_MS'];
+const NOT_SHIPPED = ['KEY_RETENTION_MS'];
 
 /** Every part of the manual that is made from the code, by name. */
 export async function makeFragments(root) {
