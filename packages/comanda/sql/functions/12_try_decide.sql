@@ -54,7 +54,7 @@ begin
       special := true;
     end if;
   end loop;
-  given_hash := sha256(convert_to(coalesce(decision ->> 'subject', '') || chr(10) || array_to_string(coalesce(contents, '{}'), chr(10)), 'UTF8'));
+  given_hash := sha256(convert_to(to_json(coalesce(decision ->> 'subject', ''))::text || chr(10) || array_to_string(coalesce(contents, '{}'), chr(10)), 'UTF8'));
 
   insert into comanda.run (key, subject, kind, actor_type, actor_id, on_behalf_of, by_agent, tenant, reason, trigger_origin, workflow_version, endpoint_class,
       model, model_revision, validation, repairs, output, effects_hash, state)
