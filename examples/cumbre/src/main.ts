@@ -54,11 +54,17 @@ async function main(): Promise<number> {
   const stopping = new AbortController();
   let why: string | undefined;
   const stop = (reason?: string): void => {
-    if (stopping.signal.aborted && reason === undefined) process.exit(130); // asked twice: at once; nothing outlives this process
     why ??= reason;
     stopping.abort();
   };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop());
+  let askedAt = Number.POSITIVE_INFINITY;
+  const onSignal = (): void => {
+    // Asked again: at once; nothing outlives this process. The echo of the same Ctrl-C that npm passes on does not count.
+    if (performance.now() - askedAt > 1_000) process.exit(130);
+    askedAt = Math.min(askedAt, performance.now());
+    stop();
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
   process.stdout.on('error', () => stop()); // nobody reads any more
   try {
     const result = await run(options, stopping.signal, stop);

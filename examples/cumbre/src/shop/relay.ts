@@ -8,7 +8,7 @@ import { endWithParent, ready, setting } from '../part.js';
 import { cumbreEffects, type Providers } from './effects.js';
 
 const connectionString = setting('DATABASE_URL');
-const pool = new pg.Pool({ connectionString, max: 5 });
+const pool = new pg.Pool({ connectionString, max: 5, application_name: `${setting('NAME')} ${process.pid}` });
 pool.on('error', (error) => console.error(error.message)); // an idle connection broke; the pool makes a new one
 
 const relay = createRelay({

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, watch } from 'node:fs';
+import { closeSync, type FSWatcher, fstatSync, openSync, readFileSync, readSync, watch } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { BookEntry } from '@comanda/test-support/providers';
 
@@ -26,14 +26,23 @@ export function followBook(file: string, onEntry: (entry: Entry) => void): () =>
       for (const line of lines) onEntry(parse(line));
     }
   };
-  const watcher = watch(file, look);
-  const timer = setInterval(look, 100); // a watcher may miss something
+  const watcher = tryToWatch(file, look);
+  const timer = setInterval(look, watcher === undefined ? 5 : 100); // a watcher may miss something
   return () => {
-    watcher.close();
+    watcher?.close();
     clearInterval(timer);
     look();
     closeSync(fd);
   };
+}
+
+/** `undefined` where the system has no watchers left. */
+function tryToWatch(file: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    return watch(file, onChange).on('error', () => undefined);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Key of what a request is about: the one sent, or for a provider that knows no keys the reference in the body. */

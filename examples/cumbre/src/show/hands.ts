@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 
 /** An effect that a process was executing when it was killed. */
@@ -6,6 +7,20 @@ export interface InHand {
   readonly target: string;
   /** Whether it was its turn: what waits behind it in its lane was held, and not executed. */
   readonly head: boolean;
+}
+
+const REST_WITHIN_MS = 1_500;
+
+/** Waits until the server has noticed that a client is dead: what that had sent before is done by then. */
+export async function untilAtRest(pool: Pool, applicationName: string): Promise<void> {
+  const until = performance.now() + REST_WITHIN_MS;
+  while (performance.now() < until) {
+    const { rowCount } = await pool.query('select from pg_stat_activity where application_name = $1', [
+      applicationName,
+    ]);
+    if (rowCount === 0) return;
+    await delay(10);
+  }
 }
 
 /**

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Random } from '../random.js';
 import { type Entry, keyOf } from './books.js';
-import { inHands, stillOpen } from './hands.js';
+import { type InHand, inHands, stillOpen, untilAtRest } from './hands.js';
+import type { Part } from './parts.js';
 import type { Supervised } from './supervisor.js';
 
 /** What a kill waits for. */
@@ -62,8 +63,6 @@ const GAP_MS = { min: 600, span: 1_400 };
 /** A moment that does not come within this time is not waited for. */
 const PATIENCE_MS = 1_500;
 const DOWN_MS = { min: 300, span: 700 };
-/** What a victim had sent to the database when it died is written by then. */
-const DUST_MS = 40;
 
 export function startKiller(options: KillerOptions): Killer {
   const { pool, random, signal } = options;
@@ -77,12 +76,12 @@ export function startKiller(options: KillerOptions): Killer {
     watcher = undefined;
     if (blow === undefined) return;
     const at = options.now();
-    await delay(DUST_MS);
-    const hands = (await Promise.all(blow.relayIds.map((id) => inHands(pool, id)))).flat();
-    for (const { key } of hands.filter(({ head }) => head)) heldBy.set(key, (heldBy.get(key) ?? 0) + 1);
+    const hands = (await Promise.all(blow.dead.map((part) => leftBy(pool, part)))).flat();
+    const atRisk = hands.filter(({ head, target }) => head && target !== 'mail'); // mails are looked up instead
+    for (const { key } of atRisk) heldBy.set(key, (heldBy.get(key) ?? 0) + 1);
     const accepted = hands.filter(({ target, key }) => options.isAccepted(target, key));
     const waiting = hands.filter((hand) => hand.head && !accepted.includes(hand));
-    const { relayIds: _, ...facts } = blow;
+    const { dead: _, ...facts } = blow;
     const keys = (list: typeof hands): readonly string[] => list.map(({ key }) => key);
     options.onKill({ at, ...facts, accepted: keys(accepted), notAccepted: keys(waiting) });
   };
@@ -111,7 +110,13 @@ export function startKiller(options: KillerOptions): Killer {
 }
 
 type Seen = 'order' | { readonly target: string; readonly entry: Entry };
-type Blow = Pick<Kill, 'victims' | 'when' | 'target' | 'key'> & { readonly relayIds: readonly string[] };
+type Blow = Pick<Kill, 'victims' | 'when' | 'target' | 'key'> & { readonly dead: readonly Part[] };
+
+async function leftBy(pool: Pool, { name, pid, facts: { relay } }: Part): Promise<readonly InHand[]> {
+  if (typeof relay !== 'string') return [];
+  await untilAtRest(pool, `${name} ${pid}`);
+  return await inHands(pool, relay);
+}
 
 /** Waits for the moment and kills in the same turn of the event loop; when it does not come, kills any relay. */
 function waitAndKill(
@@ -122,14 +127,13 @@ function waitAndKill(
   const { relays, triage, random } = options;
   return new Promise((resolve) => {
     let over = false;
-    const kill = (victims: readonly Supervised[], facts: Omit<Blow, 'victims' | 'relayIds'>): void => {
+    const kill = (victims: readonly Supervised[], facts: Omit<Blow, 'victims' | 'dead'>): void => {
       if (over) return;
       const parts = victims.flatMap((victim) => victim.kill(DOWN_MS.min + random() * DOWN_MS.span) ?? []);
       if (parts.length === 0) return;
       over = true;
       clearTimeout(timer);
-      const relayIds = parts.flatMap(({ facts: { relay } }) => (typeof relay === 'string' ? [relay] : []));
-      resolve({ ...facts, victims: parts.map(({ name }) => name), relayIds });
+      resolve({ ...facts, victims: parts.map(({ name }) => name), dead: parts });
     };
     const anyRelay = (): void => {
       kill([relays[Math.floor(random() * relays.length)] ?? triage], { when: 'random' });
