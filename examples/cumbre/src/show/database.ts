@@ -46,6 +46,9 @@ async function onServer(url: string): Promise<DemoDatabase> {
     await admin.query(`create database ${name}`);
     const { rows } = await admin.query<{ server_version: string }>('show server_version');
     return rows[0]?.server_version;
+  }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`A fresh database could not be made on the server of --database-url: ${why}`, { cause: error });
   });
   const close = async (): Promise<void> => {
     await withClient(url, (admin) => admin.query(`drop database if exists ${name} with (force)`));

@@ -69,7 +69,7 @@ function lineView(stream: WriteStream, style: Style): View {
 /** What to do next: with a demo that stays up, where to look. */
 export function nextSteps({ database }: Stage, { keep, books }: Options, style: Style): readonly string[] {
   const recount = `node examples/cumbre/recount.mjs ${books ?? '/tmp/books'}`;
-  const command = (text: string, what: string): string => `   ${text.padEnd(44)}${style.dim(what)}`;
+  const command = (text: string, what: string): string => `   ${text.padEnd(46)}${style.dim(what)}`;
   const looks = [
     ` ${style.strong('It stays up.')} In another terminal (Ctrl-C here ends it):`,
     '',
