@@ -17,7 +17,7 @@ export const EXIT_MEANING: Readonly<Record<keyof typeof EXIT, string>> = {
   unexpected: 'Something unexpected: an error nobody foresaw, or a right that is missing.',
   usage: 'The command line or the configuration is wrong; nothing was done.',
   alarm:
-    'Unfinished work that nothing will look at again (`status`), or a database that was not adopted. A person must look.',
+    'Unfinished work that nothing will look at again (`status`), or no answer in time whether there is any; or a database that was not adopted. A person must look.',
   notFound: 'Nothing is known under that key or identifier.',
   notConfirmed: 'It was done, but not every relay confirmed it in time (`switch --wait`).',
   unreachable: 'The database cannot be reached: no answer, no such database, or a refused login.',

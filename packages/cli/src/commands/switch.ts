@@ -15,7 +15,7 @@ interface SwitchOptions extends DatabaseOptions {
   readonly backup?: string;
   readonly wait?: boolean;
   readonly within: number;
-  readonly gone: readonly string[];
+  readonly gone?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -45,8 +45,7 @@ export function switchCommand(context: Context): Command {
       .option(
         '--gone <relay>',
         'with --wait: a silent relay that is known to be dead and is not waited for; may be repeated',
-        (id: string, ids: readonly string[]) => [...ids, id],
-        [] as readonly string[],
+        (id: string, ids: readonly string[] = []) => [...ids, id],
       )
       .addOption(jsonOption()),
   ).action(
@@ -94,7 +93,7 @@ async function report(
 ): Promise<ExitCode> {
   const confirmation: Confirmation | undefined =
     options.wait === true
-      ? await confirmSwitch(session.reader, answer.version, { withinMs: options.within, gone: options.gone })
+      ? await confirmSwitch(session.reader, answer.version, { withinMs: options.within, gone: options.gone ?? [] })
       : undefined;
   const { sending } = await session.reader.status();
   if (options.json === true) {

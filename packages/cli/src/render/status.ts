@@ -17,9 +17,10 @@ export interface StatusLook {
   readonly status: StatusRow;
   readonly relays: readonly RelayRow[];
   readonly switches: readonly SwitchRow[];
-  readonly attention: number;
-  /** The first of them. */
-  readonly unattended: readonly UnattendedRow[];
+  /** `null`: not counted within the statement timeout. */
+  readonly attention: number | null;
+  /** The first of them; `null` as above. */
+  readonly unattended: readonly UnattendedRow[] | null;
 }
 
 interface Place {
@@ -43,7 +44,7 @@ export function statusLines(look: StatusLook, place: Place, columns: number | un
     ...summaryLines(look, place),
     ...relayLines(look.relays, columns),
     ...switchLines(look.switches, columns),
-    ...unattendedLines(look.unattended, columns),
+    ...unattendedLines(look.unattended ?? [], columns),
   ];
 }
 
@@ -103,17 +104,22 @@ function summaryLines(look: StatusLook, place: Place): readonly string[] {
     row('lanes', lanes.join(', ')),
     row('relays', live === 0 ? styled(`${relayText}: nothing is executed`, 'yellow') : relayText),
     row('switch', off.length === 0 ? 'run' : styled(`${count(off.length, 'scope')} off`, 'yellow')),
-    row(
-      'attention',
-      attention === 0
-        ? '0'
-        : `${styled(grouped(attention), 'yellow')}  ${styled(visible(place.suggest('comanda attention')), 'dim')}`,
-    ),
-    row(
-      'unattended',
-      unattended.length === 0 ? '0' : styled(`${unattended.length}: a defect, please report it`, 'red'),
-    ),
+    row('attention', attentionText(attention, place)),
+    row('unattended', unattendedText(unattended)),
   ];
+}
+
+const NOT_COUNTED = styled('not counted in time (--statement-timeout 60s gives it more)', 'yellow');
+
+function attentionText(attention: number | null, place: Place): string {
+  if (attention === null) return NOT_COUNTED;
+  if (attention === 0) return '0';
+  return `${styled(grouped(attention), 'yellow')}  ${styled(visible(place.suggest('comanda attention')), 'dim')}`;
+}
+
+function unattendedText(unattended: readonly UnattendedRow[] | null): string {
+  if (unattended === null) return NOT_COUNTED;
+  return unattended.length === 0 ? '0' : styled(`${unattended.length}: a defect, please report it`, 'red');
 }
 
 function relayLines(relays: readonly RelayRow[], columns: number | undefined): readonly string[] {

@@ -18,10 +18,24 @@ export function switchLines(
   const live = relays.filter((relay) => relay.live);
   const obeying = live.filter((relay) => BigInt(relay.switch_version) >= newest).length;
   const remark =
-    live.length === 0
-      ? 'No relay is live.'
-      : `${obeying} of ${count(live.length, 'live relay')} obey version ${newest}.`;
-  return [...switchTable(switches, columns), '', remark];
+    live.length === 0 ? 'No relay is live.' : `Live relays that obey version ${newest}: ${obeying} of ${live.length}.`;
+  const silent = relays.filter((relay) => !relay.live);
+  const [titles = '', ...lines] = switchTable(
+    switches.map((row) => ({ ...row, reason: null })),
+    columns,
+  );
+  // Reasons are sentences: they are not cut here.
+  const described = switches.flatMap(({ reason }, i) => [
+    lines[i] ?? '',
+    ...(reason === null ? [] : paragraph(reason, columns, '    ').map((line) => styled(line, 'dim'))),
+  ]);
+  return [
+    titles,
+    ...described,
+    '',
+    remark,
+    ...silent.flatMap((r) => paragraph(`Relay ${r.id} has been silent for ${age(r.silent_ms)}.`, columns)),
+  ];
 }
 
 /** What became of a change. */

@@ -72,6 +72,19 @@ test('a structural hole is an alarm: exit code 3', async () => {
   expect([jsonCode, json()]).toMatchObject([3, { unattended_count: 1, unattended: [{ what: 'effect is nowhere' }] }]);
 });
 
+test('what cannot be counted in time hides nothing else, and is an alarm', async () => {
+  const busy = await createDatabase();
+  await withClient(busy.url, async (client) => {
+    // Only "unattended" reads this table.
+    await client.query('begin; lock table comanda.approval');
+    const { code, out } = await on(busy.url)('status', '--statement-timeout', '2s');
+    expect([code, out]).toEqual([3, expect.stringMatching(/^unattended +not counted in time/m)]);
+    expect(out).toMatch(/^pending +0$/m);
+    const { json } = await on(busy.url)('status', '--statement-timeout', '2s', '--json');
+    expect(json()).toMatchObject({ pending: 0, unattended_count: null, attention_count: 0 });
+  });
+});
+
 test('an empty installation has nothing to say', async () => {
   const empty = await createDatabase();
   const { code, out } = await on(empty.url)('status');

@@ -17,10 +17,10 @@ const silentRelay = (url: string, id: string, seconds: number) =>
 
 test('shows every scope, or one', async () => {
   const run = on((await createDatabase()).url);
-  expect((await run('switch')).out).toMatch(/^all +run +\d+ +[\dmhs ]+ +migrate +installed$/m);
+  expect((await run('switch')).out).toMatch(/^all +run +\d+ +[\dmhs ]+ +migrate\n {4}installed$/m);
   await run('switch', 'hold', 'kind:mail', ...by, '--owner', 'eva', '--backup', 'tom');
   const one = await run('switch', 'show', 'kind:mail');
-  expect(one.out).toMatch(/^kind:mail +hold +\d+ +[\dmhs ]+ +ana +eva \/ tom +wrong amounts$/m);
+  expect(one.out).toMatch(/^kind:mail +hold +\d+ +[\dmhs ]+ +ana +eva \/ tom\n {4}wrong amounts$/m);
   expect(one.out).not.toMatch(/^all/m);
   expect((await run('switch', 'show', 'kind:other')).out).toBe(
     'kind:other was never switched: it runs when "all" runs.\n',

@@ -9,22 +9,32 @@ select s.effect_id::text as effect_id, s.run_key, s.name, s.kind, s.target, s.st
     to_char(s.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ended_at
   from comanda.effect_state s
   where ($1::text is null or s.state = $1)
-    and ($1::text is distinct from 'waiting' or s.effect_id in (select w.effect_id from comanda.waiting w))
-    and ($1::text is distinct from 'failed' or s.effect_id in (select o.effect_id from comanda.outcome o where o.state = 'failed'))
-    and ($1::text is distinct from 'unknown' or s.effect_id in (
-      select q.effect_id from comanda.lane l join comanda.effect_queue q on q.lane = l.lane where l.trouble = 'unknown'))
-    and ($1::text is distinct from 'sending' or s.effect_id in (
-      select q.effect_id from comanda.lane l join comanda.effect_queue q on q.lane = l.lane where l.owner is not null))
-    and ($1::text is distinct from 'pending' or s.effect_id in (
-      select q.effect_id from comanda.effect_queue q union all select a.effect_id from comanda.effect_arrival a))
+    -- Without a subject or key to go by, the newest of a state come from the table that knows them: at most as many as are asked for.
+    and ($1::text is distinct from 'waiting' or $3::text is not null or $4::text is not null or s.effect_id = any (array(
+      select w.effect_id from comanda.waiting w where $2::text is null or w.kind = $2 order by w.effect_id desc limit $5::int)))
+    and ($1::text is distinct from 'pending' or $3::text is not null or $4::text is not null or s.effect_id = any (array(
+      select x.effect_id from (
+          select q.effect_id, q.kind from comanda.effect_queue q join comanda.lane l on l.lane = q.lane
+            where (l.owner is null or q.pos > l.inflight_to)
+              and (l.trouble is null or exists (select from comanda.effect_queue p where p.lane = q.lane and p.pos < q.pos))
+          union all select a.effect_id, a.kind from comanda.effect_arrival a) x
+        where $2::text is null or x.kind = $2 order by x.effect_id desc limit $5::int)))
+    and ($1::text is distinct from 'sending' or s.effect_id = any (array(
+      select q.effect_id from comanda.lane l join comanda.effect_queue q on q.lane = l.lane where l.owner is not null)))
+    and ($1::text is distinct from 'unknown' or s.effect_id = any (array(
+      select q.effect_id from comanda.lane l join comanda.effect_queue q on q.lane = l.lane where l.trouble = 'unknown')))
+    and ($1::text is distinct from 'failed' or s.effect_id = any (array(select o.effect_id from comanda.outcome o where o.state = 'failed')))
+    and (coalesce($1::text, '') not in ('completed', 'cancelled') or $3::text is not null or $4::text is not null or s.effect_id = any (array(
+      select o.effect_id from comanda.outcome o join comanda.effect e on e.id = o.effect_id
+        where o.state = $1 and ($2::text is null or e.kind = $2) order by o.effect_id desc limit $5::int)))
     and ($2::text is null or s.kind = $2)
     and ($3::text is null or s.subject = $3)
-    and ($4::text is null or s.effect_id in (
+    and ($4::text is null or s.effect_id = any (array(
       select e.id from comanda.run r join comanda.effect e on e.run_id = r.id where r.key = $4
       union all
       select e.id from comanda.run r join comanda.effect e on e.run_id = r.id
         where r.key = substring($4 from '^(.*)/[^/]*$') and e.name = substring($4 from '[^/]*$')
       union all
-      select k.effect_id from comanda.effect_key k where k.key = $4))
+      select k.effect_id from comanda.effect_key k where k.key = $4)))
   order by s.effect_id desc
   limit $5::int;
