@@ -17,6 +17,12 @@ export interface PgPoolClientLike extends PgClientLike {
   release(error?: Error | boolean): void;
 }
 
+/** What we use of a `pg` Pool. The second form is only there so that the type of its clients is found. */
+export interface PgPoolLike<Client extends PgPoolClientLike> {
+  connect(): Promise<Client>;
+  connect(callback: never): unknown;
+}
+
 /**
  * The caller's open transaction on a `pg` client, after `await client.query('begin')`.
  *
@@ -47,7 +53,7 @@ export function pgStandalone(pool: Pick<PgClientLike, 'query'>): Queryable {
  *   `work` hid the failure of a statement, so that there was nothing left to commit
  */
 export async function inPgTransaction<Result, Client extends PgPoolClientLike>(
-  pool: { connect(): Promise<Client> },
+  pool: PgPoolLike<Client>,
   work: (tx: Transaction, client: Client) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
