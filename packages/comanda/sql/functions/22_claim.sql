@@ -33,7 +33,9 @@ begin
     -- Parking an expired lease keeps its evidence: the owner was the only sign that it was held (chaos R4).
     update comanda.lane l set ready_at = 'infinity', parked_by = 'switch:target:' || l.target, parked_at = clock_timestamp(),
         suspect_to = case when l.owner is not null then greatest(l.inflight_to, l.suspect_to) else l.suspect_to end,
-        cleared_to = case when l.owner is null then l.cleared_to end, inflight_to = null, owner = null
+        cleared_to = case when l.owner is null then l.cleared_to end, inflight_to = null, owner = null,
+        lost = case when l.owner is not null then greatest(l.lost, 1) else l.lost end,
+        looks = case when l.owner is null or l.trouble is not null then l.looks else 0 end
       where l.lane = any (parked);
   end if;
   if ours is null then
@@ -46,7 +48,7 @@ begin
           case when l.owner is not null then greatest(l.inflight_to, l.suspect_to) else l.suspect_to end as suspect_to,
           case when l.owner is null then l.cleared_to end as cleared_to,
           l.attempt + (l.trouble is distinct from 'unknown')::int as attempt,
-          case when l.owner is not null then greatest(l.lost, 1) else l.lost end as lost, q.pos, q.effect_id, q.rn
+          case when l.owner is null then l.lost when l.trouble = 'unknown' then l.lost + 1 else greatest(l.lost, 1) end as lost, q.pos, q.effect_id, q.rn
         from unnest(ours) u (lane)
         cross join lateral (select * from comanda.lane x where x.lane = u.lane limit 1) l
         left join lateral (
@@ -61,7 +63,8 @@ begin
             first_at = coalesce(x.first_at, now()), inflight_to = coalesce((select max(h.pos) from held h where h.lane = x.lane), x.inflight_to, 0),
             suspect_to = case when x.owner is not null then greatest(x.inflight_to, x.suspect_to) else x.suspect_to end,
             cleared_to = case when x.owner is null then x.cleared_to end,
-            lost = case when x.owner is not null then greatest(x.lost, 1) else x.lost end,
+            -- A start as a suspect is counted when it is sent (may_send); a look-up that kills its process is counted here.
+            lost = case when x.owner is null then x.lost when x.trouble = 'unknown' then x.lost + 1 else greatest(x.lost, 1) end,
             looks = case when x.owner is null or x.trouble is not null then x.looks else 0 end
           where x.lane = any (ours))
     select h.lane, f, h.pos, h.effect_id, h.kind, h.target, case when h.rn = 1 then h.attempt else 1 end,

@@ -1,6 +1,6 @@
 -- Writes what became of claimed work, many lanes in one call. Only the owner settles (P4): everything is matched on (lane, fence) and on a lane that has an owner,
 -- so that a repeated call does nothing. Never waits for a lane: what is locked comes back as `busy`.
--- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
+-- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
 --   attempt: {effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}
 --   mode: keep (the same lease goes on) | next | retry (certainly not applied) | unsure (may be applied) | unknown (may be applied; look it up when due)
 --         | absent (looked up: not applied) | block (until a person acts, or until the scope named by reason is on again)
@@ -83,7 +83,7 @@ begin
         from (select f, e from unnest(ef, ej) d (f, e) where d.e ? 'outcome'
           union all select o.f, o.j -> 'head' from unnest(of_, oj) o (f, j) where o.j -> 'head' ? 'outcome') t (f, e);
     insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts, provider_id, maybe_applied)
-      select u.e, u.f, 'failed', who, u.j ->> 'reason', coalesce((u.j -> 'head' ->> 'attempt')::int, 1), u.j -> 'head' ->> 'providerId', false
+      select u.e, u.f, 'failed', who, u.j ->> 'reason', coalesce((u.j -> 'head' ->> 'attempt')::int, 1), u.j -> 'head' ->> 'providerId', coalesce((u.j ->> 'maybe')::boolean, false)
         from unnest(me, mf, mj, mm) u (e, f, j, md) where u.md = 'block' and coalesce((u.j ->> 'headFailed')::boolean, false);
 
     if none is not null then

@@ -1,4 +1,5 @@
 -- Keeps what a late worker learned about work that it no longer owns: an input to reconcile. An answer that was settled already is not kept twice.
+-- An outcome that the relay had to guess when it left the handler behind (unknown, retry) does not stand in the way of what the handler says afterwards.
 -- request: {relay, items: [{fence, effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}]}
 create or replace function comanda.late_evidence(request jsonb) returns table (effect_id bigint, kept boolean)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
@@ -8,7 +9,7 @@ begin
     with item as materialized (select x as e, (x ->> 'effect')::bigint as id, (x ->> 'fence')::bigint as f from jsonb_array_elements(request -> 'items') x),
     fresh as materialized (
       select i.* from item i where not exists (select from comanda.outcome o where o.effect_id = i.id and o.fence = i.f)
-        and not exists (select from comanda.attempt a where a.effect_id = i.id and a.fence = i.f and a.phase in ('end', 'late'))),
+        and not exists (select from comanda.attempt a where a.effect_id = i.id and a.fence = i.f and (a.phase = 'late' or a.phase = 'end' and (a.outcome = 'completed' or i.e ->> 'outcome' <> 'completed')))),
     kept as (
       insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, provider_id, status, error_class, error_text, response, duration_ms)
         select f.id, f.f, 'late', coalesce((f.e ->> 'attempt')::int, 1), request ->> 'relay', f.e ->> 'outcome', f.e ->> 'providerId', (f.e ->> 'status')::int,

@@ -27,17 +27,22 @@ create or replace function comanda.sweep_waiting(batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 declare
   seed bigint := 'comanda.effect_arrival'::regclass::oid::bigint;
-  due_effects bigint[]; due_lanes text[]; free text[]; n int;
+  due_lanes text[]; free text[]; n int;
 begin
-  select array_agg(x.effect_id), array_agg(distinct x.lane) into due_effects, due_lanes
-    from (select w.effect_id, w.lane from comanda.waiting w where w.next_at <= clock_timestamp() and w.reason in ('delayed', 'window')
-      order by w.next_at limit batch for update skip locked) x;
-  if due_effects is null then
+  -- Lanes first: thousands of due effects of one lane that a caller holds must not keep the others waiting.
+  select array_agg(x.lane) into due_lanes from (
+    select d.lane from (select w.lane, w.next_at from comanda.waiting w where w.next_at <= clock_timestamp() and w.reason in ('delayed', 'window')
+        order by w.next_at limit batch * 20) d
+      group by d.lane order by min(d.next_at) limit batch) x;
+  if due_lanes is null then
     return 0;
   end if;
   select array_agg(z.l) into free from (
     select l from unnest(due_lanes) l where l like 'e:%' or pg_try_advisory_xact_lock(hashtextextended(substr(l, 3), seed)) order by l) z;
-  with gone as (delete from comanda.waiting w where w.effect_id = any (due_effects) and w.lane = any (free) returning w.*)
+  with due as materialized (
+      select w.effect_id from comanda.waiting w join unnest(free) f (lane) on f.lane = w.lane
+        where w.next_at <= clock_timestamp() and w.reason in ('delayed', 'window') order by w.next_at limit batch for update of w skip locked),
+    gone as (delete from comanda.waiting w using due d where w.effect_id = d.effect_id returning w.*)
   insert into comanda.effect_arrival (id, effect_id, lane, kind, target)
     select nextval('comanda.lane_position'::regclass), o.effect_id, o.lane, o.kind, o.target from (select * from gone g order by g.next_at, g.effect_id) o;
   get diagnostics n = row_count;

@@ -1,5 +1,5 @@
 -- Applies what people and callers asked for, to lanes that nobody owns, and answers requests whose effect has ended (relay-model R6). The owner of a leased lane does it itself.
--- People come first, and a cancellation that must wait for its effect's turn is left out: thousands of them must not starve the others.
+-- People come first, and what must wait for its effect's turn is left out: thousands of those must not starve the others.
 create or replace function comanda.sweep_requests(batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 declare
@@ -7,11 +7,15 @@ declare
 begin
   for q in
     select r.id from comanda.effect_request r
-      where r.answered_at is null and (r.action <> 'cancel'
+      where r.answered_at is null and (r.action not in ('cancel', 'skip', 'resolve')
         or exists (select from comanda.outcome o where o.effect_id = r.effect_id)
         or exists (select from comanda.effect e join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
-          where e.id = r.effect_id and l.owner is null and l.trouble is null
-            and e.id = (select h.effect_id from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1)))
+          where e.id = r.effect_id and l.owner is null and (r.action <> 'cancel' or l.trouble is null)
+            and e.id = (select h.effect_id from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1))
+        -- What will never have a turn is told so at once.
+        or r.action = 'skip' and exists (select from comanda.waiting w where w.effect_id = r.effect_id)
+        or r.action = 'resolve' and not exists (select from comanda.effect e join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
+          where e.id = r.effect_id and l.trouble = 'unknown'))
       order by r.action = 'cancel', r.id limit batch for update of r skip locked
   loop
     begin

@@ -26,6 +26,13 @@ union all
 select 'switch is missing', null, null, null, null, null, 'there is no row for the scope all, so nothing is claimed and nothing is sent', null, 'set it: comanda switch run all'
   where not exists (select from comanda.switch s where s.scope = 'all')
 union all
+select 'not getting through', h.effect_id, r.key, l.kind, l.target, l.lane, 'tried again and again since its first claim', l.first_at,
+    'look at its attempts: comanda explain; repair the target or its credentials, or stop the target with the switch'
+  from comanda.lane l
+  cross join lateral (select q.effect_id from comanda.effect_queue q where q.lane = l.lane order by q.pos limit 1) h
+  join comanda.effect e on e.id = h.effect_id join comanda.run r on r.id = e.run_id
+  where l.first_at < clock_timestamp() - interval '1 hour' and l.parked_by is null
+union all
 select 'no relay for this kind', null, null, l.kind, min(l.target), null, count(*) || ' lanes wait and no live relay can execute this kind', min(l.ready_at), 'deploy a relay that knows this kind; nothing is lost meanwhile'
   from comanda.lane l
   where l.parked_by is null and l.ready_at < clock_timestamp() - interval '10 seconds'

@@ -142,6 +142,8 @@ export interface SettleLane extends LaneRef {
   readonly keepLost?: boolean;
   readonly looked?: boolean;
   readonly headFailed?: boolean;
+  /** With `headFailed`: an earlier attempt may have been applied. */
+  readonly maybe?: boolean;
   readonly head?: AttemptRecord;
   readonly ended?: readonly EndedRecord[];
 }

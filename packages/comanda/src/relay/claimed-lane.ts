@@ -16,7 +16,7 @@ export interface ClaimedLane {
   readonly fence: string;
   readonly kind: EffectKind;
   /** The head and what was claimed with it, in order. */
-  readonly effects: readonly ClaimedEffect[];
+  effects: readonly ClaimedEffect[];
   /** Until when the lease can be trusted here: measured from before the claim was asked for, on the monotonic clock. */
   trustedUntil: number;
   /** When the lease was first held; renewals end at the maximum life. */

@@ -1,70 +1,108 @@
 import { Stop } from '../kernel/stop.js';
-import type { ClaimedRow, KindRequest } from '../outbox/engine.js';
-import type { ClaimedLane } from './claimed-lane.js';
+import type { ClaimedRow, KindRequest, PayloadRow } from '../outbox/engine.js';
+import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
 
 /** What one look at the tables brought. */
 export interface Found {
-  readonly lanes: readonly ClaimedLane[];
+  readonly lanes: number;
   /** Arrivals moved onto lanes, also those that were not leased here. */
   readonly routed: number;
 }
 
 /** Arrivals moved by one call. Above 500 there is no gain, only a larger unknown set after a crash. */
 const ROUTE_BATCH = 500;
+const READ_AGAIN_MS = 50;
 
 /**
- * Looks once: routes arrivals, claims due lanes, reads payloads. Ids come under locks, payloads in a second statement without any (P5).
+ * Looks once: claims due lanes, then routes arrivals into the places that are left, so that older work goes first. Ids come under locks, payloads in a
+ * second statement without any (P5). Each answer is begun before the next question, so that a failure loses no lease.
  *
- * @param room free places per kind; `lanes` 0 leaves the kind out of claims
+ * @param room free places per kind
+ * @param begin starts lanes
+ * @param release gives lanes back whose payloads could not be read: nothing of them was sent
  */
-export async function lookOnce(env: RelayEnvironment, room: readonly KindRequest[]): Promise<Found> {
-  const askedAt = env.clock.monotonicMs();
-  const kinds = room.filter((kind) => kind.lanes > 0);
-  const routed = await env.engine.route({ relay: env.id, leaseMs: env.leaseMs, kinds, batch: ROUTE_BATCH });
-  const leased = routed.filter((row) => row.lane !== null);
-  const left = kinds
-    .map((kind) => ({ ...kind, lanes: kind.lanes - leased.filter((row) => row.kind === kind.kind).length }))
-    .filter((kind) => kind.lanes > 0);
+export async function lookOnce(
+  env: RelayEnvironment,
+  room: readonly KindRequest[],
+  begin: (lanes: readonly ClaimedLane[]) => void,
+  release: (lane: ClaimedLane) => void,
+): Promise<Found> {
+  const take = async (rows: readonly ClaimedRow[], askedAt: number): Promise<number> => {
+    const lanes = lanesOf(env, rows, askedAt);
+    if (lanes.length === 0) return 0;
+    const payloads = await readPayloads(env, rows, askedAt);
+    if (payloads === undefined) for (const { lane } of lanes) release(lane);
+    else begin(lanes.map(({ lane, rows: own }) => Object.assign(lane, { effects: effectsOf(own, payloads) })));
+    return lanes.length;
+  };
+  const free = room.filter((kind) => kind.lanes > 0);
   const claimedAt = env.clock.monotonicMs();
-  const claimed = left.length === 0 ? [] : await env.engine.claim({ relay: env.id, leaseMs: env.leaseMs, kinds: left });
-  const rows = [...leased.map((row) => ({ row, askedAt })), ...claimed.map((row) => ({ row, askedAt: claimedAt }))];
-  return { lanes: await withPayloads(env, rows), routed: routed[0]?.routed ?? 0 };
+  const claimed = free.length === 0 ? [] : await env.engine.claim({ relay: env.id, leaseMs: env.leaseMs, kinds: free });
+  const claimedLanes = await take(claimed, claimedAt);
+  const taken = new Set(claimed.map((row) => `${row.kind} ${row.lane}`));
+  const left = free.map((kind) => ({
+    ...kind,
+    lanes: kind.lanes - [...taken].filter((ref) => ref.startsWith(`${kind.kind} `)).length,
+  }));
+  const routedAt = env.clock.monotonicMs();
+  const routed = await env.engine.route({
+    relay: env.id,
+    leaseMs: env.leaseMs,
+    kinds: left.filter((kind) => kind.lanes > 0),
+    batch: ROUTE_BATCH,
+  });
+  const routedLanes = await take(routed, routedAt);
+  return { lanes: claimedLanes + routedLanes, routed: routed[0]?.routed ?? 0 };
 }
 
-async function withPayloads(
+function lanesOf(
   env: RelayEnvironment,
-  claimed: readonly { readonly row: ClaimedRow; readonly askedAt: number }[],
-): Promise<readonly ClaimedLane[]> {
-  const rows = claimed.map((item) => item.row).filter((row) => row.pos !== null);
-  if (claimed.length === 0) return [];
-  const suspects = rows.filter((row) => row.suspect || row.trouble === 'unknown').map((row) => row.effect_id);
-  const payloads = new Map(
-    (await env.engine.payloads({ effects: rows.map((row) => row.effect_id), suspects })).map((row) => [
-      row.effect_id,
-      row,
-    ]),
-  );
-  const lanes = new Map<
-    string,
-    ClaimedLane & { effects: { row: ClaimedRow; payload: NonNullable<ReturnType<typeof payloads.get>> }[] }
-  >();
-  for (const { row, askedAt } of claimed) {
+  rows: readonly ClaimedRow[],
+  askedAt: number,
+): { lane: ClaimedLane; rows: ClaimedRow[] }[] {
+  const lanes = new Map<string, { lane: ClaimedLane; rows: ClaimedRow[] }>();
+  for (const row of rows) {
     const kind = env.registry.get(row.kind);
     if (row.lane === null || kind === undefined) continue;
-    const ref = `${row.fence} ${row.lane}`;
-    const lane = lanes.get(ref) ?? {
-      lane: row.lane,
-      fence: row.fence,
-      kind,
-      effects: [],
-      trustedUntil: askedAt + env.leaseMs,
-      heldSince: askedAt,
-      stop: new Stop(),
-    };
-    lanes.set(ref, lane);
-    const payload = payloads.get(row.effect_id);
-    if (row.pos !== null && payload !== undefined) lane.effects.push({ row, payload });
+    let found = lanes.get(row.lane);
+    if (found === undefined) {
+      const times = { trustedUntil: askedAt + env.leaseMs, heldSince: askedAt };
+      found = { lane: { lane: row.lane, fence: row.fence, kind, effects: [], ...times, stop: new Stop() }, rows: [] };
+      lanes.set(row.lane, found);
+    }
+    if (row.pos !== null) found.rows.push(row);
   }
   return [...lanes.values()];
+}
+
+/** Tried again while half of the lease is left; `undefined` when it could not be read. */
+async function readPayloads(
+  env: RelayEnvironment,
+  rows: readonly ClaimedRow[],
+  askedAt: number,
+): Promise<ReadonlyMap<string, PayloadRow> | undefined> {
+  const real = rows.filter((row) => row.pos !== null && row.lane !== null);
+  const suspects = real.filter((row) => row.suspect || row.trouble === 'unknown').map((row) => row.effect_id);
+  for (;;) {
+    try {
+      const found = await env.engine.payloads({ effects: real.map((row) => row.effect_id), suspects });
+      return new Map(found.map((row) => [row.effect_id, row]));
+    } catch (error) {
+      env.emit({ type: 'warning', code: 'payloads_failed', message: 'claimed effects could not be read', error });
+      if (env.givenUp.aborted || env.clock.monotonicMs() > askedAt + env.leaseMs / 2) return undefined;
+      await env.clock.sleep(READ_AGAIN_MS, env.givenUp);
+    }
+  }
+}
+
+function effectsOf(rows: readonly ClaimedRow[], payloads: ReadonlyMap<string, PayloadRow>): ClaimedEffect[] {
+  const effects: ClaimedEffect[] = [];
+  for (const row of rows) {
+    const payload = payloads.get(row.effect_id);
+    // The prefix ends where something is missing: order before completeness.
+    if (payload === undefined) break;
+    effects.push({ row, payload });
+  }
+  return effects;
 }

@@ -9,6 +9,7 @@ import {
 import { type EffectDefinition, effectDefinition } from '../ports/effect-definition.js';
 import type { EffectKind, Idempotency, PerformContext, Risk } from '../ports/effect-kind.js';
 import type { Outcome, ReconcileResult } from '../ports/outcome.js';
+import { notSent } from './outcomes.js';
 
 /**
  * What we use of a Standard Schema (zod, valibot, arktype and others implement it).
@@ -107,7 +108,10 @@ function segment(part: unknown): string {
 async function value<Output>(parse: Parse<Output> | undefined, input: unknown): Promise<Output> {
   // Without a schema the author of the kind says by its type what the payload is.
   if (parse === undefined) return input as Output;
-  return (await parse(input)).value as Output;
+  const result = await parse(input);
+  // The relay validates first; a direct caller of the kind is not spared either.
+  if (result.problems.length > 0) throw notSent(new Error(result.problems.join('; ')));
+  return result.value as Output;
 }
 
 async function reconcileOf<Input, Output>(

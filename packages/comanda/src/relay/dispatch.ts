@@ -15,24 +15,46 @@ const ABORT_GRACE_MS = 1_000;
  * The signal fires at the effect's timeout, when the lease is lost, right before it would end, and when the relay stops. Whatever a handler does - throw anything,
  * never answer - the attempt ends with an outcome.
  */
-export function dispatch(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Promise<Outcome> {
+export function dispatch(
+  env: RelayEnvironment,
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  late: (outcome: Outcome) => void,
+): Promise<Outcome> {
   const { timeoutMs } = lane.kind;
   const sendBy = Math.min(lane.trustedUntil - sendMarginMs(env.leaseMs), env.clock.monotonicMs() + timeoutMs);
+  // The answer `go` can have been long on its way. This process knows by its own clock that the turn is over: nothing is sent.
+  if (lane.stop.reason !== undefined || env.clock.monotonicMs() >= sendBy) {
+    const errorText = lane.stop.reason?.message ?? 'the answer of the database came too late';
+    return Promise.resolve({
+      outcome: 'retry',
+      notSent: true,
+      burnsAttempt: false,
+      errorClass: 'turn_over',
+      errorText,
+    });
+  }
   const attempt = new Stop();
   return new Promise((resolve) => {
-    // A handler that does not end after its signal is left behind: its late answer is lost, the attempt is uncertain.
+    // A handler that does not end after its signal is left behind: the attempt is uncertain, its late answer is evidence.
     const stopped = (reason: Error): void => {
       attempt.stop(reason);
       env.clock.after(ABORT_GRACE_MS, () => end(uncertain(lane, { errorClass: 'aborted', errorText: reason.message })));
     };
     const timer = env.clock.after(timeoutMs, () => stopped(timeoutError(timeoutMs)));
     lane.stop.add(stopped);
+    let over = false;
     const end = (outcome: Outcome): void => {
+      if (over) return;
+      over = true;
       timer.cancel();
       lane.stop.remove(stopped);
       resolve(outcome);
     };
-    void perform(lane, effect, contextOf(lane, effect, attempt, sendBy)).then(end);
+    void perform(lane, effect, contextOf(lane, effect, attempt, sendBy)).then((outcome) => {
+      if (over) late(outcome);
+      else end(outcome);
+    });
   });
 }
 

@@ -1,11 +1,14 @@
 import { describeThrown } from '../kernel/describe-thrown.js';
 import { STORED_ERROR_MAX_BYTES, STORED_RESPONSE_MAX_BYTES } from '../kernel/limits.js';
 import { redactText, valuesAt } from '../kernel/redact.js';
+import { cutToBytes } from '../kernel/text.js';
 import type { EffectKind } from '../ports/effect-kind.js';
 import type { Evidence } from '../ports/outcome.js';
 
 const PROVIDER_ID_MAX_BYTES = 1_024;
 const CLASS_MAX_BYTES = 256;
+/** A lane keeps 1024 bytes of what blocks it. */
+const REASON_MAX_BYTES = 900;
 const NAMES = ['providerId', 'status', 'errorClass', 'errorText', 'response'] as const;
 const NOTHING: Evidence = {};
 
@@ -24,11 +27,23 @@ export function storable(kind: EffectKind, payloadText: string, evidence: Eviden
   const response = clean(evidence.response, STORED_RESPONSE_MAX_BYTES);
   return {
     ...(providerId === undefined ? {} : { providerId }),
-    ...(Number.isInteger(evidence.status) ? { status: evidence.status as number } : {}),
+    ...(isStorableStatus(evidence.status) ? { status: evidence.status } : {}),
     ...(errorClass === undefined ? {} : { errorClass }),
     ...(errorText === undefined ? {} : { errorText }),
     ...(response === undefined ? {} : { response }),
   };
+}
+
+/** One line for the outcome and for the lane that it blocks. */
+export function reasonOf({ errorClass, errorText }: Evidence): string {
+  return (
+    cutToBytes([errorClass, errorText].filter((text) => text !== undefined).join(': '), REASON_MAX_BYTES) || 'failed'
+  );
+}
+
+/** The column is a 32-bit integer, and providers have ideas of their own. */
+function isStorableStatus(status: number | undefined): status is number {
+  return status !== undefined && Number.isInteger(status) && Math.abs(status) <= 2_147_483_647;
 }
 
 /** What was thrown, as evidence. */

@@ -1,8 +1,10 @@
 import { retryDelayMs } from '../kernel/backoff.js';
+import { RETRY_AFTER_MAX_MS } from '../kernel/limits.js';
 import type { AttemptRecord, EndedRecord } from '../outbox/engine.js';
 import type { Retry, Unknown } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
+import { reasonOf } from './evidence.js';
 import type { Settlement } from './settler.js';
 
 type Decision = { readonly settlement: Settlement } | { readonly ended: EndedRecord };
@@ -35,7 +37,7 @@ export function settlementOf(
     Math.max(row.attempt, 1),
     { baseMs: kind.backoffBaseMs, maxMs: kind.backoffMaxMs },
     env.random(),
-    outcome.afterMs ?? 0,
+    boundedWaitMs(outcome.afterMs ?? 0),
   );
   const certain = outcome.notSent;
   if (burns && row.attempt >= kind.maxAttempts) {
@@ -46,7 +48,7 @@ export function settlementOf(
           pos,
           state: 'failed',
           outcome: 'failed',
-          reason: `attempts exhausted (${row.attempt}): ${outcome.errorClass ?? 'retry'}`,
+          reason: `attempts exhausted (${row.attempt}): ${reasonOf(record)}`,
         },
       };
     return { settlement: { ...unknownHead(lane, settledMs), head: { ...head, outcome: 'unknown' } } };
@@ -63,6 +65,11 @@ export function settlementOf(
       head,
     },
   };
+}
+
+/** What a handler asked to wait, in milliseconds, within reason: nonsense is no wait, and nothing waits for ever. */
+export function boundedWaitMs(ms: number): number {
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS) : 0;
 }
 
 function unknownHead(lane: ClaimedLane, delayMs: number): Settlement {

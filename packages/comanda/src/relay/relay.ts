@@ -4,11 +4,12 @@ import { comandaError } from '../kernel/errors.js';
 import { newId, systemRandom } from '../kernel/ids.js';
 import { BUSY_POLL_MS, LEASE_MAX_LIFE_MS, LEASE_MS, SAFETY_POLL_MS, SHUTDOWN_GRACE_MS } from '../kernel/limits.js';
 import { DEFAULT_SCHEMA } from '../kernel/schema-name.js';
-import { createEngine, type KindRequest } from '../outbox/engine.js';
+import { type AttemptRecord, createEngine, type KindRequest } from '../outbox/engine.js';
 import type { RelayEvent } from '../ports/telemetry.js';
 import { checkVersion } from '../schema/version.js';
 import type { ClaimedLane } from './claimed-lane.js';
-import { type Found, lookOnce } from './claims.js';
+import { lookOnce } from './claims.js';
+import { deadlined } from './deadlined.js';
 import type { RelayEnvironment } from './environment.js';
 import { BEAT_MS, beat, every, type SwitchView } from './housekeeping.js';
 import { runLane } from './lane-runner.js';
@@ -16,7 +17,7 @@ import { createLeases, type Leases } from './leases.js';
 import type { AiActions, Relay, RelayOptions, RelayStatus } from './options.js';
 import { createRegistry, published } from './registry.js';
 import { createSendGate } from './send-gate.js';
-import { createSettler } from './settler.js';
+import { createSettler, keepEvidence } from './settler.js';
 import { createAlone, createBell } from './signal.js';
 
 const FLOORS = { enabled: 'none', unset: 'agents', disabled: 'agents_and_undeclared' } as const satisfies Record<
@@ -43,11 +44,12 @@ export function createRelay(options: RelayOptions): Relay {
   const givenUp = new AbortController();
   const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number =>
     parseDuration(value ?? fallback, name, { minMs, maxMs });
+  const leaseMs = ms(options.lease, LEASE_MS, 'lease', 500, 3_600_000);
   const env: RelayEnvironment = {
     id: `relay-${newId()}`,
-    engine: createEngine(options.database, schema),
+    engine: createEngine(deadlined(options.database, clock, Math.max(leaseMs / 2, 2_000)), schema),
     registry: createRegistry(options.effects),
-    leaseMs: ms(options.lease, LEASE_MS, 'lease', 500, 3_600_000),
+    leaseMs,
     leaseMaxLifeMs: ms(options.leaseMaxLife, LEASE_MAX_LIFE_MS, 'leaseMaxLife', 1_000, 24 * 3_600_000),
     batch: options.batch ?? 10,
     floor: FLOORS[options.aiActions ?? 'unset'],
@@ -82,6 +84,7 @@ export function createRelay(options: RelayOptions): Relay {
     settler,
     alone,
     stopping: () => state === 'stopping' || state === 'stopped',
+    late: (lane: ClaimedLane, record: AttemptRecord) => void keepEvidence(env, lane, [record]),
     pauseTarget: (target: string, forMs: number) =>
       void pauses.set(target, Math.max(pauses.get(target) ?? 0, clock.monotonicMs() + forMs)),
   };
@@ -94,31 +97,36 @@ export function createRelay(options: RelayOptions): Relay {
     return [...env.registry.values()].map((kind) => ({
       kind: kind.kind,
       lanes: (pauses.get(kind.target) ?? 0) > now ? 0 : Math.max(kind.concurrency - (busy.get(kind.kind) ?? 0), 0),
-      batch: kind.idempotency === 'none' ? 1 : env.batch,
+      // What may be repeated must be settled before anything behind it is sent, unless the target recognises the repetition by a key.
+      batch: kind.idempotency === 'key' ? env.batch : 1,
     }));
   };
 
-  const begin = (found: Found): void => {
-    const effects = found.lanes.reduce((sum, lane) => sum + lane.effects.length, 0);
-    if (found.lanes.length > 0) env.emit({ type: 'claimed', lanes: found.lanes.length, effects });
-    for (const lane of found.lanes) {
-      leases?.add(lane);
-      const run = runLane(services, lane).finally(() => {
+  const run = (lane: ClaimedLane, work: Promise<unknown>): void => {
+    leases?.add(lane);
+    const ended = work
+      .catch(() => undefined)
+      .then(() => {
         lanes.delete(lane);
         leases?.remove(lane);
         bell.ring();
       });
-      lanes.set(lane, run);
-    }
+    lanes.set(lane, ended);
   };
 
-  /** One look; a database that does not answer is tried again with a growing pause, for ever. */
+  const begin = (claimed: readonly ClaimedLane[]): void => {
+    const effects = claimed.reduce((sum, lane) => sum + lane.effects.length, 0);
+    env.emit({ type: 'claimed', lanes: claimed.length, effects });
+    for (const lane of claimed) run(lane, runLane(services, lane));
+  };
+
+  const release = (lane: ClaimedLane): void =>
+    run(lane, settler.settle(lane, { mode: 'retry', delayMs: 0, giveBack: true, keepLost: true }));
+
   const look = async (): Promise<number> => {
-    const free = room();
-    const found = await lookOnce(env, free);
+    const found = await lookOnce(env, room(), begin, release);
     lastPoll = clock.monotonicMs();
-    begin(found);
-    return found.routed + found.lanes.length;
+    return found.routed + found.lanes;
   };
 
   const loop = async (): Promise<void> => {
@@ -219,9 +227,8 @@ export function createRelay(options: RelayOptions): Relay {
       return;
     }
     bell.ring();
-    await running;
     // Leases stay alive while the running effects end.
-    const ended = Promise.all(lanes.values());
+    const ended = (running ?? Promise.resolve()).then(() => Promise.all(lanes.values()));
     const grace = new AbortController();
     const inTime = await Promise.race([ended.then(() => true), clock.sleep(graceMs, grace.signal).then(() => false)]);
     grace.abort();

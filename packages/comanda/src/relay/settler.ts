@@ -1,5 +1,5 @@
 import { createBatcher } from '../kernel/batcher.js';
-import { isRetryableDatabaseError } from '../kernel/database-errors.js';
+import { sqlstateOf } from '../kernel/database-errors.js';
 import { SETTLE_BATCH_MAX_ITEMS, SETTLE_BATCH_MAX_WAIT_MS, SETTLE_BUSY_BATCH_MAX_ITEMS } from '../kernel/limits.js';
 import type { AttemptRecord, LaneResult, SettleLane } from '../outbox/engine.js';
 import type { ClaimedLane } from './claimed-lane.js';
@@ -24,26 +24,42 @@ const DATABASE_DOWN_MS = 250;
 
 /** Makes the settler of one relay. */
 export function createSettler(env: RelayEnvironment): Settler {
-  const batcher = createBatcher<SettleLane, Settled>({
+  const batcher = createBatcher<SettleLane, LaneResult['result'] | 'error'>({
     maxItems: SETTLE_BATCH_MAX_ITEMS,
     maxBatchItems: SETTLE_BUSY_BATCH_MAX_ITEMS,
     maxWaitMs: SETTLE_BATCH_MAX_WAIT_MS,
     clock: env.clock,
-    run: (lanes) => write(env, lanes),
+    run: async (lanes) => {
+      const results = await write(env, lanes);
+      env.emit({
+        type: 'settled',
+        lanes: lanes.length,
+        fenced: results.filter((result) => result === 'fenced').length,
+      });
+      return results;
+    },
   });
-  return {
-    settle: async (lane, settlement) => {
-      const started = env.clock.monotonicMs();
-      const item = { ...settlement, lane: lane.lane, fence: lane.fence };
+  const settleItem = async (lane: ClaimedLane, item: SettleLane): Promise<Settled> => {
+    for (;;) {
       const written = batcher.add(item);
       // A crash between the answer and its outcome makes an unknown of a non-idempotent effect: no waiting for company.
       if (lane.kind.idempotency === 'none') void batcher.flush();
       const result = await written;
+      if (result === 'ok' || result === 'fenced') return result;
+      // Somebody holds the lane's row for a moment: again, without holding up the others.
+      if (result !== 'busy' || env.givenUp.aborted) return 'error';
+      await env.clock.sleep(BUSY_AGAIN_MS, env.givenUp);
+    }
+  };
+  return {
+    settle: async (lane, settlement) => {
+      const started = env.clock.monotonicMs();
+      const item = { ...settlement, lane: lane.lane, fence: lane.fence };
+      const result = await settleItem(lane, item);
       if (result === 'ok' && settlement.mode === 'keep') lane.trustedUntil = started + env.leaseMs;
       if (result === 'fenced') {
-        for (const record of recordsOf(item))
-          env.emit({ type: 'lease_lost', lane: lane.lane, effectId: record.effect, late: record.outcome ?? 'nothing' });
         lane.stop.stop(new Error('the lease was lost'));
+        await keepEvidence(env, lane, recordsOf(item));
       }
       return result;
     },
@@ -51,85 +67,119 @@ export function createSettler(env: RelayEnvironment): Settler {
   };
 }
 
-async function write(env: RelayEnvironment, lanes: readonly SettleLane[]): Promise<readonly Settled[]> {
-  const results = new Map<SettleLane, Settled>();
-  let left = lanes;
-  while (left.length > 0) {
-    const answers = await writeOnce(env, left);
-    const busy: SettleLane[] = [];
-    const fenced: SettleLane[] = [];
-    for (const lane of left) {
-      const answer = answers.get(refOf(lane));
-      if (answer === 'busy') busy.push(lane);
-      else if (answer === 'fenced') fenced.push(lane);
-      results.set(lane, answer === 'ok' ? 'ok' : answer === 'fenced' ? 'fenced' : 'error');
-    }
-    await keepEvidence(env, fenced);
-    left = busy;
-    if (left.length > 0) await env.clock.sleep(BUSY_AGAIN_MS);
-  }
-  const fencedCount = [...results.values()].filter((result) => result === 'fenced').length;
-  env.emit({ type: 'settled', lanes: lanes.length, fenced: fencedCount });
-  return lanes.map((lane) => results.get(lane) ?? 'error');
-}
-
-/** One round trip. A lost connection is tried again until it answers: the fence decides whether it was too late. One bad lane does not take the others down. */
-async function writeOnce(
+/**
+ * One round trip. The fence decides whether it was too late, so everything that is not the fault of a lane's own content is tried again until it is answered.
+ * One bad lane does not take the others down; an outcome that cannot be stored as it is, is stored without what a stranger said.
+ */
+async function write(
   env: RelayEnvironment,
   lanes: readonly SettleLane[],
-): Promise<Map<string, LaneResult['result'] | 'error'>> {
-  for (;;) {
+): Promise<readonly (LaneResult['result'] | 'error')[]> {
+  for (let stripped = false; ; ) {
     try {
-      const rows = await env.engine.settle({ relay: env.id, leaseMs: env.leaseMs, lanes });
-      return new Map(rows.map((row) => [refOf(row), row.result]));
+      const rows = await env.engine.settle({
+        relay: env.id,
+        leaseMs: env.leaseMs,
+        lanes: stripped ? lanes.map(bare) : lanes,
+      });
+      const answers = new Map(rows.map((row) => [refOf(row), row.result]));
+      return lanes.map((lane) => answers.get(refOf(lane)) ?? 'error');
     } catch (error) {
-      if (env.givenUp.aborted) return new Map(lanes.map((lane) => [refOf(lane), 'error']));
-      if (isRetryableDatabaseError(error) || isTimeout(error)) {
+      if (env.givenUp.aborted) return lanes.map(() => 'error');
+      if (!isOwnFault(error)) {
+        env.emit({
+          type: 'warning',
+          code: 'settle_waits',
+          message: 'outcomes could not be written; they are tried again',
+          error,
+        });
         await env.clock.sleep(DATABASE_DOWN_MS, env.givenUp);
-      } else if (lanes.length === 1) {
+      } else if (lanes.length > 1) {
+        const apart: (LaneResult['result'] | 'error')[] = [];
+        for (const lane of lanes) apart.push(...(await write(env, [lane])));
+        return apart;
+      } else if (stripped) {
         env.emit({
           type: 'warning',
           code: 'settle_failed',
-          message: `the outcome of lane ${lanes[0]?.lane ?? '?'} could not be written; its lease will end and it will be looked at again`,
+          message: `the outcome of lane ${lanes[0]?.lane ?? '?'} could not be written; its lease will end`,
           error,
         });
-        return new Map(lanes.map((lane) => [refOf(lane), 'error']));
+        return ['error'];
       } else {
-        const apart = new Map<string, LaneResult['result'] | 'error'>();
-        for (const lane of lanes) for (const [ref, result] of await writeOnce(env, [lane])) apart.set(ref, result);
-        return apart;
+        env.emit({
+          type: 'warning',
+          code: 'settle_stripped',
+          message: `the outcome of lane ${lanes[0]?.lane ?? '?'} is written without its texts`,
+          error,
+        });
+        stripped = true;
       }
     }
   }
 }
 
-async function keepEvidence(env: RelayEnvironment, lanes: readonly SettleLane[]): Promise<void> {
-  const items = lanes.flatMap((lane) => recordsOf(lane).map((record) => ({ ...record, fence: lane.fence })));
-  const said = items.filter((item) => item.outcome !== undefined);
-  if (said.length === 0) return;
-  try {
-    await env.engine.lateEvidence({ relay: env.id, items: said });
-  } catch (error) {
-    env.emit({
-      type: 'warning',
-      code: 'late_evidence_lost',
-      message: 'what a late attempt learned could not be kept',
-      error,
-    });
+const EVIDENCE_TRIES = 8;
+
+/** What an attempt learned after its lease was gone is an input to reconcile (P4). */
+export async function keepEvidence(
+  env: RelayEnvironment,
+  lane: ClaimedLane,
+  records: readonly AttemptRecord[],
+): Promise<void> {
+  const items = records
+    .filter((record) => record.outcome !== undefined)
+    .map((record) => ({ ...record, fence: lane.fence }));
+  for (let left = EVIDENCE_TRIES; items.length > 0 && left > 0; left -= 1) {
+    try {
+      await env.engine.lateEvidence({
+        relay: env.id,
+        items: left === 1 ? items.map((item) => ({ ...bareRecord(item), fence: item.fence })) : items,
+      });
+      break;
+    } catch (error) {
+      env.emit({
+        type: 'warning',
+        code: 'late_evidence_waits',
+        message: 'what a late attempt learned could not be kept yet',
+        error,
+      });
+      await env.clock.sleep(DATABASE_DOWN_MS, env.givenUp);
+    }
   }
+  for (const { effect, outcome = 'nothing' } of items)
+    env.emit({ type: 'lease_lost', lane: lane.lane, effectId: effect, late: outcome });
 }
 
 function recordsOf(lane: Settlement): readonly AttemptRecord[] {
   return [...(lane.ended ?? []), ...(lane.head === undefined ? [] : [lane.head])];
 }
 
-function refOf(lane: { readonly lane: string; readonly fence: string }): string {
-  return `${lane.fence} ${lane.lane}`;
+/** A settlement without anything that somebody else wrote. */
+function bare({ head, ended, ...lane }: SettleLane): SettleLane {
+  const reason =
+    lane.mode === 'block' ? { reason: lane.reason?.startsWith('switch:') === true ? lane.reason : UNSTORABLE } : {};
+  return {
+    ...lane,
+    ...reason,
+    ...(head === undefined ? {} : { head: bareRecord(head) }),
+    ...(ended === undefined
+      ? {}
+      : { ended: ended.map((one) => ({ ...bareRecord(one), pos: one.pos, state: one.state, reason: UNSTORABLE })) }),
+  };
 }
 
-/** statement_timeout and friends, also when the role has them: the statement did nothing. */
-function isTimeout(error: unknown): boolean {
-  return (
-    typeof error === 'object' && error !== null && 'code' in error && (error.code === '57014' || error.code === '25P03')
-  );
+const UNSTORABLE = 'what was said about it could not be stored';
+
+function bareRecord({ effect, attempt, outcome }: AttemptRecord): AttemptRecord {
+  return { effect, attempt, ...(outcome === undefined ? {} : { outcome }) };
+}
+
+/** Data exceptions, integrity violations and our own refusals are about what was sent. Everything else is about the database at this moment. */
+function isOwnFault(error: unknown): boolean {
+  return /^(22|23|CM)/.test(sqlstateOf(error) ?? '');
+}
+
+function refOf(lane: { readonly lane: string; readonly fence: string }): string {
+  return `${lane.fence} ${lane.lane}`;
 }

@@ -30,31 +30,24 @@ export async function judge(env: RelayEnvironment, lane: ClaimedLane, effect: Cl
   const { row, payload } = effect;
   const { kind } = lane;
   const giveBack = row.trouble !== 'unknown';
-  // An attempt that was exhausted after a possible send is looked up too, whatever the kind.
-  if (kind.idempotency === 'key' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
-  if (kind.idempotency === 'natural' && row.trouble !== 'unknown') {
-    // The lease has ended just now; what left under it can take the timeout to arrive. `looks` says that this has been waited for.
-    if (row.lost > 0 && row.looks === 0)
-      return settle({ mode: 'unsure', delayMs: kind.timeoutMs, giveBack: true, keepLost: true, looked: true });
-    return { act: 'send', suspect: true };
-  }
+  // A late answer said that it happened: that is the truth, whatever the kind.
   if (payload.evidence === 'completed') {
+    const provider = providerId(payload.evidence_provider_id);
     return {
       act: 'ended',
-      record: {
-        ...head(effect),
-        pos: String(row.pos),
-        state: 'completed',
-        reason: 'late evidence',
-        ...providerId(payload.evidence_provider_id),
-      },
+      record: { ...head(effect), pos: String(row.pos), state: 'completed', reason: 'late evidence', ...provider },
     };
   }
-  if (kind.idempotency === 'none') {
-    if (payload.started_ms_ago === null) return { act: 'send', suspect: false };
-    const wait = env.leaseMs + kind.timeoutMs - Number(payload.started_ms_ago);
-    if (wait > 0) return settle({ mode: 'unknown', delayMs: wait + LATE_MS, keepLost: true, giveBack });
+  // An attempt that was exhausted after a possible send is looked up too, whatever the kind.
+  if (kind.idempotency === 'key' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
+  if (kind.idempotency === 'none' && payload.started_ms_ago === null && row.trouble !== 'unknown')
+    return { act: 'send', suspect: false };
+  // The lease of a dead holder has ended just now; what left under it can take the timeout to arrive. `looks` says that this has been waited for.
+  if (row.lost > 0 && row.looks === 0) {
+    const mode = kind.idempotency === 'natural' && row.trouble !== 'unknown' ? 'unsure' : 'unknown';
+    return settle({ mode, delayMs: kind.timeoutMs + LATE_MS, giveBack, keepLost: true, looked: true });
   }
+  if (kind.idempotency === 'natural' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
   if (kind.reconcile === undefined || kind.onUnknown === 'ask-human') {
     return settle({
       mode: 'block',

@@ -1,0 +1,214 @@
+import { WORKER_LOST_MAX } from '../kernel/limits.js';
+import type { AttemptRecord, EndedRecord } from '../outbox/engine.js';
+import type { Evidence } from '../ports/outcome.js';
+import { type ClaimedEffect, type ClaimedLane, isKeyed } from './claimed-lane.js';
+import { inputOf } from './context.js';
+import { dispatch } from './dispatch.js';
+import { type RelayEnvironment, sendMarginMs } from './environment.js';
+import { reasonOf, storable, thrownEvidence } from './evidence.js';
+import { boundedWaitMs, settlementOf } from './outcome-settlement.js';
+import type { SendGate } from './send-gate.js';
+import type { Settlement } from './settler.js';
+import { judge } from './uncertain.js';
+
+/** What one effect needs from its relay. */
+export interface EffectServices {
+  readonly env: RelayEnvironment;
+  readonly gate: SendGate;
+  /** Whether no new effect may be started: the relay stops. */
+  readonly stopping: () => boolean;
+  /** Leaves a target alone for a while in this relay: the provider asked for it. */
+  readonly pauseTarget: (target: string, ms: number) => void;
+  /** Keeps what a handler said after it had been left behind. */
+  readonly late: (lane: ClaimedLane, record: AttemptRecord) => void;
+}
+
+/** What became of one effect: it ended, the lane stops at it, or the lease is gone. */
+export type Step =
+  | { readonly next: 'ended'; readonly record: EndedRecord }
+  | { readonly next: 'stop'; readonly settlement: Settlement }
+  | { readonly next: 'gone' };
+
+/** A relay of an older deployment looks again so often; a newer one takes the effect meanwhile. */
+const NEWER_KIND_MS = 2_000;
+/** A process whose floor forbids an effect looks again so often: another process may differ. */
+const FLOOR_MS = 5_000;
+const NOT_ASKED_MS = 100;
+
+/** Takes one effect from its claim to an outcome: judged when its past is uncertain, validated, asked for, executed. */
+export async function runEffect(services: EffectServices, lane: ClaimedLane, effect: ClaimedEffect): Promise<Step> {
+  const { env } = services;
+  const { row } = effect;
+  const release: Settlement = { mode: 'retry', delayMs: 0, giveBack: row.trouble !== 'unknown' };
+  if (services.stopping() || lane.stop.reason !== undefined) return stop(release);
+  if (effect.payload.kind_version > lane.kind.version) {
+    env.emit({
+      type: 'warning',
+      code: 'newer_kind',
+      message: `${row.kind} version ${effect.payload.kind_version} waits for a newer relay; this one knows version ${lane.kind.version}`,
+    });
+    return stop({ ...release, delayMs: NEWER_KIND_MS });
+  }
+  const quarantined = quarantine(lane, effect);
+  if (quarantined !== undefined) return quarantined;
+
+  let suspect = row.suspect || row.trouble === 'unknown';
+  if (suspect) {
+    const verdict = await judge(env, lane, effect);
+    if (verdict.act === 'settle') return stop(verdict.settlement);
+    if (verdict.act === 'ended') return ending(lane, verdict.record);
+    suspect = verdict.suspect;
+  }
+  const problems = await validate(lane, effect);
+  if (problems.length > 0) return unfit(lane, effect, problems, suspect);
+
+  const answer = await ask(services, lane, effect, suspect);
+  if (typeof answer !== 'string') {
+    // The start row may have been written although its answer was lost; nothing was sent: the end row says so.
+    const head = {
+      ...base(effect),
+      outcome: 'retry',
+      ...thrownEvidence(answer.error),
+      errorClass: 'not_asked',
+    } as const;
+    return stop({ ...release, delayMs: NOT_ASKED_MS, keepLost: true, head });
+  }
+  if (answer === 'go') return await execute(services, lane, effect, suspect);
+  if (answer === 'lost') return { next: 'gone' };
+  if (answer === 'cancel') return ended({ ...base(effect), state: 'cancelled', reason: 'cancelled on request' });
+  if (answer === 'applied') return ended({ ...base(effect), state: 'completed', reason: 'late evidence' });
+  // A scope of the database's switch parks the lane until it is on again; the floor of this process only releases it.
+  if (answer.startsWith('off:floor:')) return stop({ ...release, delayMs: FLOOR_MS });
+  if (answer.startsWith('off:')) {
+    return stop({ mode: 'block', reason: `switch:${answer.slice(4)}`, giveBack: release.giveBack === true });
+  }
+  return stop(release);
+}
+
+async function execute(
+  services: EffectServices,
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  suspect: boolean,
+): Promise<Step> {
+  const { env } = services;
+  const { row } = effect;
+  const started = env.clock.monotonicMs();
+  const recordOf = <Outcome extends string>(outcome: Evidence & { readonly outcome: Outcome }) => {
+    const ms = Math.round(env.clock.monotonicMs() - started);
+    return { ...base(effect), ...storable(lane.kind, effect.payload.payload, outcome), ms, outcome: outcome.outcome };
+  };
+  const outcome = await dispatch(env, lane, effect, (late) => services.late(lane, recordOf(late)));
+  const record = recordOf(outcome);
+  env.emit({
+    type: 'attempt',
+    effectId: row.effect_id,
+    kind: row.kind,
+    attempt: row.attempt,
+    outcome: record.outcome,
+    ms: record.ms,
+  });
+  if (outcome.outcome === 'retry' && outcome.pausesTarget === true) {
+    services.pauseTarget(lane.kind.target, boundedWaitMs(outcome.afterMs ?? lane.kind.backoffBaseMs));
+  }
+  if (outcome.outcome === 'completed') return ended({ ...record, state: 'completed' });
+  // Refused now is no proof about an earlier attempt that was uncertain.
+  if (outcome.outcome === 'failed')
+    return ending(lane, { ...record, state: 'failed', reason: reasonOf(record), maybe: suspect });
+  const decision = settlementOf(env, lane, effect, outcome, record, services.stopping());
+  return 'ended' in decision ? ending(lane, decision.ended) : stop(decision.settlement);
+}
+
+/** Three processes died while they executed it, or looked it up: it is not started a fourth time. */
+function quarantine(lane: ClaimedLane, effect: ClaimedEffect): Step | undefined {
+  const { row } = effect;
+  if (row.lost < WORKER_LOST_MAX) return undefined;
+  if (row.trouble === 'unknown') {
+    return stop({
+      mode: 'block',
+      trouble: 'unknown',
+      reason: `unknown: ${row.lost} processes died while they looked it up`,
+    });
+  }
+  if (lane.kind.idempotency === 'none') return undefined;
+  const reason = `worker lost: ${row.lost} processes died while they executed it`;
+  return ending(lane, {
+    ...base(effect),
+    state: 'failed',
+    outcome: 'failed',
+    errorClass: 'worker_lost',
+    maybe: true,
+    reason,
+  });
+}
+
+/** Not sent now. When it may have been sent before, only a person can tell what that means. */
+function unfit(lane: ClaimedLane, effect: ClaimedEffect, problems: readonly string[], suspect: boolean): Step {
+  const text = { errorClass: 'validation', errorText: problems.join('; ') };
+  const record = { ...base(effect), ...storable(lane.kind, effect.payload.payload, text) };
+  if (suspect) {
+    return stop({
+      mode: 'block',
+      trouble: 'unknown',
+      reason: 'unknown: it may have been sent by an earlier relay, and the payload does not fit the kind',
+      head: { ...record, outcome: 'unknown' },
+    });
+  }
+  return ending(lane, {
+    ...record,
+    state: 'failed',
+    outcome: 'failed',
+    reason: 'validation: the payload does not fit the kind; nothing was sent',
+  });
+}
+
+async function ask(
+  { env, gate }: EffectServices,
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  suspect: boolean,
+): Promise<string | { readonly error: unknown }> {
+  const { row } = effect;
+  try {
+    return await gate({
+      lane: lane.lane,
+      fence: lane.fence,
+      effect: row.effect_id,
+      attempt: row.attempt,
+      suspect,
+      lost: row.lost,
+      mark: lane.kind.idempotency === 'none',
+      needMs: sendMarginMs(env.leaseMs),
+    });
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** A failed head blocks its keyed lane, visibly; an unkeyed one leaves the hot tables as a dead letter. */
+function ending(lane: ClaimedLane, record: EndedRecord): Step {
+  if (record.state !== 'failed' || !isKeyed(lane)) return ended(record);
+  const { pos: _pos, state: _state, reason = 'dead letter', maybe = false, ...head } = record;
+  return stop({ mode: 'block', trouble: 'failed', headFailed: true, maybe, reason: `failed: ${reason}`, head });
+}
+
+async function validate(lane: ClaimedLane, effect: ClaimedEffect): Promise<readonly string[]> {
+  if (lane.kind.validate === undefined) return [];
+  try {
+    return await lane.kind.validate(inputOf(effect));
+  } catch (error) {
+    return [`the schema could not be applied: ${thrownEvidence(error).errorText}`];
+  }
+}
+
+function base(effect: ClaimedEffect): { readonly effect: string; readonly attempt: number; readonly pos: string } {
+  return { effect: effect.row.effect_id, attempt: effect.row.attempt, pos: String(effect.row.pos) };
+}
+
+function ended(record: EndedRecord): Step {
+  return { next: 'ended', record };
+}
+
+function stop(settlement: Settlement): Step {
+  return { next: 'stop', settlement };
+}
