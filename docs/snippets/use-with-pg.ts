@@ -4,7 +4,7 @@ import type pg from 'pg';
 
 // #region in-transaction
 export function refundOrder(pool: pg.Pool, order: string): Promise<Decided> {
-  return inPgTransaction(pool, async (tx, client: pg.PoolClient) => {
+  return inPgTransaction(pool, async (tx, client) => {
     const { rows } = await client.query(
       `update orders set status = 'refunded' where id = $1 returning total, currency`,
       [order],

@@ -54,6 +54,19 @@ describe('SQL of the manual runs', () => {
     expect(await run(client, sql.get('look'))).toEqual([{ status: 'pending', effects: 1, open_effects: 1 }]);
   });
 
+  it('R08: decide-from-sql.sql, run by three clients at once', async () => {
+    const database = await createDatabase();
+    const clients = await Promise.all([database.connect(), database.connect(), database.connect()]);
+    await clients[0]?.query(
+      `create table orders (id text primary key, status text, total numeric, currency text);
+       insert into orders values ('ORD-2041', 'paid', 2154.00, 'MXN')`,
+    );
+    const sql = regions('decide-from-sql.sql').get('one-statement');
+    const answers = (await Promise.all(clients.map((client) => run(client, sql)))).flat();
+    expect(new Set(answers.map((row) => row['run_id'])).size).toBe(1);
+    expect(answers.map((row) => row['created']).sort()).toEqual([false, false, true]);
+  });
+
   it('parameter.sql', async () => {
     const client = await shop();
     const { rows } = await client.query(regions('parameter.sql').get('all') ?? '', ['{"key": "k", "effects": []}']);
