@@ -12,9 +12,9 @@ export function installPeers(): void {
   execFileSync('npm', ['ci', '--silent'], { cwd: peers, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Effects per second of one relay: unique ordering keys, lease, fence, outcome and attempt rows; durable completions are counted. */
-export async function drainOurs(serverUrl: string, effects: number): Promise<number> {
-  return await inDatabase(serverUrl, async (url) => await worker('drain-ours', url, effects));
+/** Effects per second of one relay, in order per key, with lease, fence, outcome and attempt rows; durable completions are counted. */
+export async function drainOurs(serverUrl: string, effects: number, perKey = 1): Promise<number> {
+  return await inDatabase(serverUrl, async (url) => await worker('drain-ours', url, effects, perKey));
 }
 
 /** Jobs per second of graphile-worker with localQueue and batched completion: no order, no ledger. */
@@ -32,8 +32,8 @@ async function inDatabase(serverUrl: string, measure: (url: string) => Promise<n
 }
 
 /** One process per run: it prepares, measures, checks, and says how many per second. */
-function worker(name: string, url: string, count: number): Promise<number> {
-  const child = fork(fileURLToPath(new URL(`./workers/${name}.js`, import.meta.url)), [url, String(count)]);
+function worker(name: string, url: string, ...numbers: readonly number[]): Promise<number> {
+  const child = fork(fileURLToPath(new URL(`./workers/${name}.js`, import.meta.url)), [url, ...numbers.map(String)]);
   return new Promise((resolve, reject) => {
     child.once('message', (message: { readonly perSecond?: number; readonly error?: string }) => {
       if (message.perSecond === undefined) reject(new Error(`${name}: ${message.error ?? 'no answer'}`));

@@ -50,6 +50,7 @@ await report(async () => {
       },
     },
   });
+  while (calls < count) await new Promise((resolve) => setTimeout(resolve, 5));
   for (;;) {
     const { rows } = await pool.query<{ left: boolean }>(
       'select exists (select from graphile_worker._private_jobs) as left',

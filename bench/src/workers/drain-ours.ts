@@ -4,17 +4,19 @@ import { createRelay } from 'comanda/relay';
 import pg from 'pg';
 import { report } from './report.js';
 
-const [url = '', countText = '0'] = process.argv.slice(2);
+const [url = '', countText = '0', perKeyText = '1'] = process.argv.slice(2);
 const count = Number(countText);
+const perKey = Number(perKeyText);
 await report(async () => {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   pool.on('error', () => undefined);
   // A transaction may touch at most 1000 ordering keys.
-  for (let from = 1; from <= count; from += 1000) {
+  const keys = count / perKey;
+  for (let from = 1; from <= keys; from += 1000) {
     await pool.query(
       `select count(*) from generate_series($1::int, least($1::int + 999, $2::int)) g cross join lateral comanda.decide(jsonb_build_object('key', 'k' || g, 'actor', '{"type":"system","id":"bench"}'::jsonb,
-         'effects', jsonb_build_array(jsonb_build_object('kind', 'noop', 'orderingKey', 'lane-' || g, 'payload', jsonb_build_object('n', g)))))`,
-      [from, count],
+         'effects', (select jsonb_agg(jsonb_build_object('kind', 'noop', 'name', 'e' || n, 'orderingKey', 'lane-' || g, 'payload', jsonb_build_object('n', n))) from generate_series(1, $3::int) n)))`,
+      [from, keys, perKey],
     );
   }
   await pool.query('vacuum analyze');
@@ -31,6 +33,8 @@ await report(async () => {
   const relay = createRelay({ database: pgStandalone(pool), effects: [noop], aiActions: 'enabled' });
   const started = performance.now();
   await relay.start();
+  // Until everything has been executed the table is left alone: a watcher would pay for every dead row.
+  while (seen.size < count) await new Promise((resolve) => setTimeout(resolve, 5));
   const watcher = await pool.connect();
   for (;;) {
     const { rows } = await watcher.query<{ left: boolean }>(

@@ -1,7 +1,7 @@
 /** Comanda: decide and execute apart. @packageDocumentation */
 export { type DecideOptions, decide, decideMany, decideStandalone, type Refused } from './decide/decide.js';
-export { ComandaError, ERRORS, type ErrorCode, isComandaError } from './kernel/errors.js';
-export { rawJson } from './kernel/raw-json.js';
+export { ComandaError, ERRORS, type ErrorCode, isComandaError, isRetryableDatabaseError } from './kernel/errors.js';
+export { isRawJson, type RawJson, rawJson } from './kernel/raw-json.js';
 export type { Listener, Queryable, Transaction } from './ports/database.js';
 export { type EffectDefinition, kindOf } from './ports/effect-definition.js';
 export type { EffectKind, Idempotency, PerformContext, Risk } from './ports/effect-kind.js';

@@ -27,7 +27,7 @@ export function switchCommand(context: Context): Command {
       'switch',
       'show or set the switch: off means off',
       [
-        'Shows the switch, or sets it for a scope: run (effects leave), hold (nothing new is taken), drain (what is taken already may still leave), stop (nothing leaves, not even what is taken).',
+        'Shows the switch, or sets it for a scope: run (effects leave), hold (nothing more is taken or sent; requests under way end), drain (nothing more is taken; what is taken already may still be sent), stop (as hold; for the scope all, requests under way are aborted).',
         'Scopes: all, kind:KIND, target:TARGET, tenant:TENANT, agent:ID, actor:human, actor:agent, actor:system.',
         'With --wait it waits until every live relay has said that it obeys the new version. A silent relay is named and never counts as confirmed: then, and when the time is over, the exit code is 5.',
       ].join('\n'),

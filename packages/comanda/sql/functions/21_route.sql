@@ -51,10 +51,12 @@ begin
   f := nextval('comanda.fence'::regclass);
   with heads as (select distinct on (l) l, i, k, t from unnest(ai, al, ak, at_) u (i, l, k, t)
       where locked is null or not exists (select from unnest(locked) x (l) where x.l = u.l) order by l, i),
-    given as (select h.*, coalesce(row_number() over (partition by h.k order by h.i) <= (select c.n from unnest(allowed, caps) c (k, n) where c.k = h.k limit 1)
+    given as (select h.*, row_number() over (order by h.i) as n, coalesce(row_number() over (partition by h.k order by h.i) <= (select c.n from unnest(allowed, caps) c (k, n) where c.k = h.k limit 1)
         and not ('target:' || h.t) = any (stopped), false) as leased from heads h),
     made as (insert into comanda.lane (lane, kind, target, ready_at, fence, attempt, inflight_to, owner, first_at)
-      select g.l, g.k, g.t, case when g.leased then now() + lease else now() end, f, g.leased::int, case when g.leased then g.i end,
+      select g.l, g.k, g.t, 
+          -- Microseconds keep the order of arrival among lanes that become due in one call: oldest first.
+          case when g.leased then now() + lease else now() - (2000 - g.n) * interval '1 microsecond' end, f, g.leased::int, case when g.leased then g.i end,
         case when g.leased then who end, case when g.leased then now() end from given g order by g.l returning lane, owner)
   select array_agg(m.lane) filter (where m.owner is not null) into mine from made m;
   insert into comanda.effect_queue (lane, pos, effect_id, kind, target) select * from unnest(al, ai, ae, ak, at_);

@@ -20,7 +20,7 @@ export const ERRORS = {
     sqlstate: 'CM001',
     retry: 'never',
     summary: 'The key {key} already belongs to a decision with other content, so this one was not recorded.',
-    whatToDo: 'Use a key that names this operation and no other, or supersede the earlier decision.',
+    whatToDo: 'Use a key that names this operation and no other; a correction is a new decision under its own key.',
   },
   COMANDA_INVALID_DECISION: {
     sqlstate: 'CM002',

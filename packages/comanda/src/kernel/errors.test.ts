@@ -18,7 +18,7 @@ describe('comandaError', () => {
     const error = comandaError('COMANDA_KEY_CONFLICT', { key: 'refund:ORD-2041' });
     expect(error.message).toBe(
       'The key refund:ORD-2041 already belongs to a decision with other content, so this one was not recorded. ' +
-        'Use a key that names this operation and no other, or supersede the earlier decision.',
+        'Use a key that names this operation and no other; a correction is a new decision under its own key.',
     );
     expect(error).toMatchObject({ code: 'COMANDA_KEY_CONFLICT', sqlstate: 'CM001', retryable: false });
     expect(error.details).toEqual({ key: 'refund:ORD-2041' });

@@ -56,7 +56,7 @@ function endText(row: AttemptRow): string {
     case 'cancelled':
       return 'cancelled before it was sent';
     default:
-      return `attempt ${row.attempt} did not succeed${took}${said}`;
+      return `attempt ${row.attempt} ended without a confirmed success${took}${said}`;
   }
 }
 

@@ -243,7 +243,7 @@ describe('what happened', () => {
       outcomes: [{ fence: '4', settled_by: 'r1' }],
     });
     expect(tries).toEqual([
-      'attempt 1 did not succeed in 120ms: status 503, "busy now"',
+      'attempt 1 ended without a confirmed success in 120ms: status 503, "busy now"',
       'attempt 2 completed in 120ms: status 200; the provider calls it re_1',
     ]);
   });

@@ -12,6 +12,8 @@ export interface Found {
 
 /** Arrivals moved by one call. Above 500 there is no gain, only a larger unknown set after a crash. */
 const ROUTE_BATCH = 500;
+/** Arrivals moved at least: what cannot be leased here must not keep others behind it. */
+const ROUTE_MIN = 100;
 const READ_AGAIN_MS = 50;
 
 /**
@@ -45,12 +47,15 @@ export async function lookOnce(
     ...kind,
     lanes: kind.lanes - [...taken].filter((ref) => ref.startsWith(`${kind.kind} `)).length,
   }));
+  const places = left.reduce((sum, kind) => sum + Math.max(kind.lanes, 0), 0);
+  // Without a free place nothing is moved: an arrival that is leased as it is moved costs one statement less, here or in another relay.
+  if (places === 0) return { lanes: claimedLanes, routed: 0 };
   const routedAt = env.clock.monotonicMs();
   const routed = await env.engine.route({
     relay: env.id,
     leaseMs: env.leaseMs,
     kinds: left.filter((kind) => kind.lanes > 0),
-    batch: ROUTE_BATCH,
+    batch: Math.min(Math.max(places, ROUTE_MIN), ROUTE_BATCH),
   });
   const routedLanes = await take(routed, routedAt);
   return { lanes: claimedLanes + routedLanes, routed: routed[0]?.routed ?? 0 };

@@ -32,7 +32,7 @@ export interface RelayOptions {
   readonly safetyPoll?: Duration;
   /** How long running effects may go on after stop(). Default 30 s. */
   readonly shutdownGrace?: Duration;
-  /** Effects of one ordering key that are claimed together. Default 10; non-idempotent kinds always 1. */
+  /** Effects of one ordering key that are claimed together. Default 10; kinds whose target knows no key always 1. */
   readonly batch?: number;
   /** Version of the program, shown with the relay. */
   readonly softwareVersion?: string;
