@@ -8,7 +8,13 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const folders = ['packages/comanda', 'packages/cli'];
-const allowed = [/^bin\/comanda\.js$/, /^dist\/.+\.js$/, /^dist\/.+\.js\.map$/, /^dist\/.+\.d\.ts$/, /^(package\.json|README\.md|LICENSE)$/];
+const allowed = [
+  /^bin\/comanda\.js$/,
+  /^dist\/.+\.js$/,
+  /^dist\/.+\.js\.map$/,
+  /^dist\/.+\.d\.ts$/,
+  /^(package\.json|README\.md|LICENSE)$/,
+];
 const required = ['package.json', 'README.md', 'LICENSE'];
 const bin = (name) => join(root, 'node_modules/.bin', name);
 const temp = mkdtempSync(join(tmpdir(), 'comanda-packages-'));

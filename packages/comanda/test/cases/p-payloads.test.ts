@@ -131,7 +131,8 @@ describe('P07: the hash is of what is stored', () => {
       ],
     });
     await b.decide({ key: 'none', effects: [] });
-    const verified = await b.rows(`select r.key, r.effects_hash = sha256(convert_to(to_json(r.subject)::text || chr(10) || coalesce((
+    const verified =
+      await b.rows(`select r.key, r.effects_hash = sha256(convert_to(to_json(r.subject)::text || chr(10) || coalesce((
         select string_agg(comanda.effect_content(e.name, e.kind, e.kind_version, e.payload, e.explicit_key, e.ordering_key, e.subject_version), chr(10) order by e.id)
           from comanda.effect e where e.run_id = r.id), ''), 'UTF8')) as holds
       from comanda.run r order by r.id`);
