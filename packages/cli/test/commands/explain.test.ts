@@ -19,7 +19,7 @@ test('the story of one key', async () => {
   expect(out).toMatch(/^Decided \d{4}-\d\d-\d\d .* UTC, [\dms ]+ ago, by agent refund-bot, on behalf of human ana\.$/m);
   expect(out).toContain('It is about order:ORD-1.\nReason: "Sent back in time."\nTriggered by webhook:orders.');
   expect(out).toContain('Made with model model-x.');
-  expect(out).toMatch(/attempt 1 did not succeed in \d+ms: status 503, "busy"/);
+  expect(out).toMatch(/attempt 1 ended without a confirmed success in \d+ms: status 503, "busy"/);
   expect(out).toMatch(/attempt 2 completed in \d+ms: status 200; the provider calls it re_1/);
   expect(out).toMatch(/attempt 1 ended without a known outcome in \d+ms: timeout, "no answer"; it may have happened/);
   expect(out).toMatch(/→ Nothing happens by itself/);
