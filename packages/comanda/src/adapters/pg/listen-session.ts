@@ -82,8 +82,10 @@ function watch(client: PgListenClientLike, { channel, clock, onHint, signal }: S
   signal.addEventListener('abort', stop);
   client.on('notification', ({ channel: on, payload = '' }) => {
     if (over || on !== channel) return;
-    if (payload.startsWith(CHECK)) checks.get(payload.slice(CHECK.length))?.();
-    else onHint();
+    if (!payload.startsWith(CHECK)) return onHint();
+    const id = payload.slice(CHECK.length);
+    checks.get(id)?.();
+    checks.delete(id);
   });
   return {
     clock,
