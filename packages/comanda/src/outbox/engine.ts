@@ -119,7 +119,7 @@ export interface SendAnswer extends LaneRef {
 }
 
 /** What an attempt leaves behind. */
-export interface AttemptRecord extends Omit<Evidence, never> {
+export interface AttemptRecord extends Evidence {
   readonly effect: string;
   readonly attempt: number;
   readonly outcome?: 'completed' | 'retry' | 'failed' | 'unknown' | 'cancelled' | 'applied' | 'absent' | 'cannot_tell';

@@ -21,44 +21,42 @@ const READ_AGAIN_MS = 50;
  * second statement without any (P5). Each answer is begun before the next question, so that a failure loses no lease.
  *
  * @param room free places per kind
- * @param begin starts lanes
- * @param release gives lanes back whose payloads could not be read: nothing of them was sent
+ * @param begin starts lanes; one whose payloads could not be read comes without effects, and is given back: nothing of it was sent
  */
 export async function lookOnce(
   env: RelayEnvironment,
   room: readonly KindRequest[],
   begin: (lanes: readonly ClaimedLane[]) => void,
-  release: (lane: ClaimedLane) => void,
 ): Promise<Found> {
-  const take = async (rows: readonly ClaimedRow[], askedAt: number): Promise<number> => {
-    const lanes = lanesOf(env, rows, askedAt);
-    if (lanes.length === 0) return 0;
+  const take = async (rows: readonly ClaimedRow[], askedAt: number): Promise<readonly ClaimedLane[]> => {
+    const found = lanesOf(env, rows, askedAt);
+    if (found.length === 0) return [];
     const payloads = await readPayloads(env, rows, askedAt);
-    if (payloads === undefined) for (const { lane } of lanes) release(lane);
-    else begin(lanes.map(({ lane, rows: own }) => Object.assign(lane, { effects: effectsOf(own, payloads) })));
-    return lanes.length;
+    const lanes = found.map(({ lane, rows: own }) => Object.assign(lane, { effects: effectsOf(own, payloads) }));
+    begin(lanes);
+    return lanes;
   };
   const free = room.filter((kind) => kind.lanes > 0);
   const claimedAt = env.clock.monotonicMs();
   const claimed = free.length === 0 ? [] : await env.engine.claim({ relay: env.id, leaseMs: env.leaseMs, kinds: free });
   const claimedLanes = await take(claimed, claimedAt);
-  const taken = new Set(claimed.map((row) => `${row.kind} ${row.lane}`));
-  const left = free.map((kind) => ({
-    ...kind,
-    lanes: kind.lanes - [...taken].filter((ref) => ref.startsWith(`${kind.kind} `)).length,
-  }));
-  const places = left.reduce((sum, kind) => sum + Math.max(kind.lanes, 0), 0);
+  const taken = new Map<string, number>();
+  for (const { kind } of claimedLanes) taken.set(kind.kind, (taken.get(kind.kind) ?? 0) + 1);
+  const left = free
+    .map((kind) => ({ ...kind, lanes: kind.lanes - (taken.get(kind.kind) ?? 0) }))
+    .filter((kind) => kind.lanes > 0);
+  const places = left.reduce((sum, kind) => sum + kind.lanes, 0);
   // Without a free place nothing is moved: an arrival that is leased as it is moved costs one statement less, here or in another relay.
-  if (places === 0) return { lanes: claimedLanes, routed: 0 };
+  if (places === 0) return { lanes: claimedLanes.length, routed: 0 };
   const routedAt = env.clock.monotonicMs();
   const routed = await env.engine.route({
     relay: env.id,
     leaseMs: env.leaseMs,
-    kinds: left.filter((kind) => kind.lanes > 0),
+    kinds: left,
     batch: Math.min(Math.max(places, ROUTE_MIN), ROUTE_BATCH),
   });
   const routedLanes = await take(routed, routedAt);
-  return { lanes: claimedLanes + routedLanes, routed: routed[0]?.routed ?? 0 };
+  return { lanes: claimedLanes.length + routedLanes.length, routed: routed[0]?.routed ?? 0 };
 }
 
 function lanesOf(
@@ -81,12 +79,12 @@ function lanesOf(
   return [...lanes.values()];
 }
 
-/** Tried again while half of the lease is left; `undefined` when it could not be read. */
+/** Tried again while half of the lease is left; empty when they could not be read. */
 async function readPayloads(
   env: RelayEnvironment,
   rows: readonly ClaimedRow[],
   askedAt: number,
-): Promise<ReadonlyMap<string, PayloadRow> | undefined> {
+): Promise<ReadonlyMap<string, PayloadRow>> {
   const real = rows.filter((row) => row.pos !== null && row.lane !== null);
   const suspects = real.filter((row) => row.suspect || row.trouble === 'unknown').map((row) => row.effect_id);
   for (;;) {
@@ -95,7 +93,7 @@ async function readPayloads(
       return new Map(found.map((row) => [row.effect_id, row]));
     } catch (error) {
       env.emit({ type: 'warning', code: 'payloads_failed', message: 'claimed effects could not be read', error });
-      if (env.givenUp.aborted || env.clock.monotonicMs() > askedAt + env.leaseMs / 2) return undefined;
+      if (env.givenUp.aborted || env.clock.monotonicMs() > askedAt + env.leaseMs / 2) return new Map();
       await env.clock.sleep(READ_AGAIN_MS, env.givenUp);
     }
   }

@@ -25,7 +25,7 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
     const ended = [...done.splice(0), ...(settlement.ended ?? [])];
     return (await settler.settle(lane, { ...settlement, ...(ended.length === 0 ? {} : { ended }) })) === 'ok';
   };
-  // Nothing to do there: the settle removes a lane without effects.
+  // Nothing that could be read: the lane is given back, and one that has no effects at all is removed by the settle.
   if (lane.effects.length === 0)
     return void (await settle({ mode: 'retry', delayMs: 0, giveBack: true, keepLost: true }));
   try {

@@ -102,29 +102,24 @@ export function createRelay(options: RelayOptions): Relay {
     }));
   };
 
-  const run = (lane: ClaimedLane, work: Promise<unknown>): void => {
-    leases?.add(lane);
-    const ended = work
-      .catch(() => undefined)
-      .then(() => {
-        lanes.delete(lane);
-        leases?.remove(lane);
-        bell.ring();
-      });
-    lanes.set(lane, ended);
-  };
-
   const begin = (claimed: readonly ClaimedLane[]): void => {
     const effects = claimed.reduce((sum, lane) => sum + lane.effects.length, 0);
     env.emit({ type: 'claimed', lanes: claimed.length, effects });
-    for (const lane of claimed) run(lane, runLane(services, lane));
+    for (const lane of claimed) {
+      leases?.add(lane);
+      const ended = runLane(services, lane)
+        .catch(() => undefined)
+        .then(() => {
+          lanes.delete(lane);
+          leases?.remove(lane);
+          bell.ring();
+        });
+      lanes.set(lane, ended);
+    }
   };
 
-  const release = (lane: ClaimedLane): void =>
-    run(lane, settler.settle(lane, { mode: 'retry', delayMs: 0, giveBack: true, keepLost: true }));
-
   const look = async (): Promise<number> => {
-    const found = await lookOnce(env, room(), begin, release);
+    const found = await lookOnce(env, room(), begin);
     lastPoll = clock.monotonicMs();
     return found.routed + found.lanes;
   };

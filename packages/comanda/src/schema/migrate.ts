@@ -73,18 +73,7 @@ async function migrateLocked(db: Queryable, schema: string, options: MigrateOpti
     }
     // Rights are given at each run: an administrator may have made the roles meanwhile.
     await db.query(inSchema(PERMISSIONS, schema), []);
-    await db.query(
-      inSchema(
-        `insert into comanda.installation as i (schema_version, compatible_from, routines_sha256, environment, system_identifier, database_oid, timeline)
-           select $1::int, $2::int, $3::text, coalesce($4::text, 'unset'), (select system_identifier from pg_control_system()),
-             (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint())
-         on conflict (singleton) do update set schema_version = excluded.schema_version, compatible_from = excluded.compatible_from,
-           routines_sha256 = excluded.routines_sha256, environment = coalesce($4::text, i.environment), migrated_at = clock_timestamp()
-           where (i.schema_version, i.routines_sha256, i.environment) is distinct from (excluded.schema_version, excluded.routines_sha256, coalesce($4::text, i.environment))`,
-        schema,
-      ),
-      [SCHEMA_VERSION, 1, ROUTINES_SHA256, options.environment ?? null],
-    );
+    await db.query(inSchema(installationSql(options.environment), schema), []);
     if (routines) await db.query(inSchema('select comanda.ensure_partitions(clock_timestamp())', schema), []);
   }
   return {
@@ -101,7 +90,6 @@ async function migrateLocked(db: Queryable, schema: string, options: MigrateOpti
 export function migrationScript(options: MigrateOptions & { readonly from?: number } = {}): string {
   const schema = checkSchemaName(options.schema ?? DEFAULT_SCHEMA);
   const from = options.from ?? 0;
-  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
   const parts = [
     `-- Comanda, schema ${quoteIdentifier(schema)}, from version ${from} to ${SCHEMA_VERSION}. Run as the owner-to-be, in psql: everything or nothing.`,
     '\\set ON_ERROR_STOP on',
@@ -113,17 +101,27 @@ export function migrationScript(options: MigrateOptions & { readonly from?: numb
     ...FUNCTIONS.map((f) => inSchema(f.sql, schema)),
     ...VIEWS.map((v) => inSchema(v.sql, schema)),
     inSchema(PERMISSIONS, schema),
-    inSchema(
-      `insert into comanda.installation as i (schema_version, compatible_from, routines_sha256, environment, system_identifier, database_oid, timeline)
-  select ${SCHEMA_VERSION}, 1, ${literal(ROUTINES_SHA256)}, ${literal(options.environment ?? 'unset')}, (select system_identifier from pg_control_system()),
-    (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint())
-  on conflict (singleton) do update set schema_version = excluded.schema_version, routines_sha256 = excluded.routines_sha256, migrated_at = clock_timestamp();
-select comanda.ensure_partitions(clock_timestamp());`,
-      schema,
-    ),
+    inSchema(`${installationSql(options.environment)};\nselect comanda.ensure_partitions(clock_timestamp());`, schema),
     'commit;',
   ];
   return `${parts.join('\n\n')}\n`;
+}
+
+/** Writes down what is installed now. An environment that is not given stays as it was. */
+function installationSql(environment: string | undefined): string {
+  const name = environment === undefined ? 'null::text' : `${literal(environment)}::text`;
+  return `insert into comanda.installation as i (schema_version, compatible_from, routines_sha256, environment, system_identifier, database_oid, timeline)
+  select ${SCHEMA_VERSION}, 1, ${literal(ROUTINES_SHA256)}, coalesce(${name}, 'unset'), (select system_identifier from pg_control_system()),
+    (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint())
+  on conflict (singleton) do update set schema_version = excluded.schema_version, compatible_from = excluded.compatible_from,
+    routines_sha256 = excluded.routines_sha256, environment = coalesce(${name}, i.environment), migrated_at = clock_timestamp()
+    where (i.schema_version, i.routines_sha256, i.environment) is distinct from (excluded.schema_version, excluded.routines_sha256, coalesce(${name}, i.environment))`;
+}
+
+/** A text as SQL literal; `E''` where a backslash could be read as an escape. */
+function literal(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  return text.includes('\\') ? `E${quoted.replaceAll('\\', '\\\\')}` : quoted;
 }
 
 async function createSchema(db: Queryable, schema: string): Promise<void> {
