@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { systemClock } from '../kernel/clock.js';
 import { type Duration, parseDuration } from '../kernel/durations.js';
 import { comandaError } from '../kernel/errors.js';
@@ -42,6 +43,8 @@ export function createRelay(options: RelayOptions): Relay {
   const random = options.random ?? systemRandom;
   const schema = options.schema ?? DEFAULT_SCHEMA;
   const givenUp = new AbortController();
+  // Every lane can wait on it at once while the database is away: many listeners are no leak here.
+  setMaxListeners(0, givenUp.signal);
   const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number =>
     parseDuration(value ?? fallback, name, { minMs, maxMs });
   const leaseMs = ms(options.lease, LEASE_MS, 'lease', 500, 3_600_000);
