@@ -5,6 +5,7 @@ export { isRawJson, type RawJson, rawJson } from './kernel/raw-json.js';
 export type { Listener, Queryable, Transaction } from './ports/database.js';
 export { type EffectDefinition, kindOf } from './ports/effect-definition.js';
 export type { EffectKind, Idempotency, PerformContext, Risk } from './ports/effect-kind.js';
+export type { KeyCarrier, KeyContract, KeyProfile } from './ports/idempotency.js';
 export type { Actor, Decided, Decision, EffectIntent, EffectOptions } from './ports/intent.js';
 export type { Completed, Evidence, Failed, Outcome, ReconcileResult, Retry, Unknown } from './ports/outcome.js';
 export type { Observer, RelayEvent } from './ports/telemetry.js';

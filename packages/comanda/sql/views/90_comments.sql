@@ -73,6 +73,7 @@ comment on column comanda.effect.headers is 'What travels beside the payload, th
 comment on column comanda.effect.explicit_key is 'Which idempotency key did the caller choose? Null: the decision''s key, a slash and the name.';
 comment on column comanda.effect.ordering_key is 'With which other effects does it keep its order? Null: with none.';
 comment on column comanda.effect.subject_version is 'For which version of its subject was it decided, so that a target can refuse an older one?';
+comment on column comanda.effect.due_at is 'From when on may it run? Null when it could at once.';
 comment on column comanda.effect.waits is 'Was it born waiting, and why: delayed, held or window? It never changes; the table waiting says whether it still waits.';
 comment on column comanda.effect.created_at is 'When was it decided?';
 
@@ -193,6 +194,10 @@ comment on column comanda.target.pause_reason is 'Why is it paused?';
 comment on column comanda.target.rate_per_second is 'How many effects a second may all relays send to it together?';
 comment on column comanda.target.concurrency is 'How many at the same time?';
 comment on column comanda.target.shares is 'Which relay holds which part of these limits, until when?';
+comment on column comanda.target.probe_by is 'Which relay holds the one probe of a half-open breaker?';
+comment on column comanda.target.openings is 'How often in a row did the breaker open without a success in between?';
+comment on column comanda.target.opened_at is 'Since when is the breaker not closed?';
+comment on column comanda.target.set_by is 'Who set the limits, or paused or closed it by hand?';
 comment on column comanda.target.updated_at is 'When did this row last change?';
 
 comment on table comanda.aggregate is 'Which version did each aggregate reach? Its row lock is what numbers events without a gap.';
@@ -316,6 +321,9 @@ comment on column comanda.relay.kinds is 'Which kinds can it execute?';
 comment on column comanda.relay.software_version is 'Which version of the software is it?';
 comment on column comanda.relay.schema_version is 'For which schema version was it written?';
 comment on column comanda.relay.switch_version is 'Which turn of the switch does it obey?';
+comment on column comanda.relay.environment is 'For which environment was it configured?';
+comment on column comanda.relay.endpoint is 'Under which host, port and database name does it reach PostgreSQL?';
+comment on column comanda.relay.holds is 'Why does it act on nothing? Null while it works.';
 comment on column comanda.relay.started_at is 'Since when does it live?';
 comment on column comanda.relay.beat_at is 'When did it last say so?';
 comment on column comanda.relay.stopped_at is 'When did it say goodbye? Null while it runs, or when it was killed.';

@@ -42,6 +42,14 @@ export const LISTEN_RECONNECT_MAX_MS = 15 * SECOND_MS;
 /** How often LISTEN is tried again where notifications do not arrive, as behind a transaction pooler. */
 export const LISTEN_RETRY_DEAF_MS = 5 * MINUTE_MS;
 
+// Idempotency keys
+/** How long a target remembers a key unless its profile says otherwise: what most providers document. */
+export const KEY_LIFETIME_MS = DAY_MS;
+export const KEY_LIFETIME_MAX_MS = 3_650 * DAY_MS;
+export const KEY_MARGIN_MIN_MS = 2 * MINUTE_MS;
+export const KEY_MARGIN_MAX_MS = 30 * MINUTE_MS;
+export const KEY_MAX_BYTES = 255;
+
 // Sizes
 export const STORED_RESPONSE_MAX_BYTES = 64 * KIB;
 export const STORED_ERROR_MAX_BYTES = 4 * KIB;

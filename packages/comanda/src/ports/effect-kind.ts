@@ -1,4 +1,7 @@
+import type { Idempotency, KeyContract } from './idempotency.js';
 import type { Outcome, ReconcileResult } from './outcome.js';
+
+export type { Idempotency } from './idempotency.js';
 
 /** What a handler is told about the attempt it runs. It is given no database handle: nothing can be locked while it waits (P5). */
 export interface PerformContext {
@@ -20,12 +23,14 @@ export interface PerformContext {
   readonly subject: string;
   /** Version of the subject the effect was decided for, as digits, or `null`. */
   readonly subjectVersion: string | null;
+  /**
+   * How the target recognises a repetition of this attempt. That of the kind, except that a `key` kind whose key may be forgotten by now is treated as `none`:
+   * an attempt without an answer is then unknown, never repeated.
+   */
+  readonly idempotency: Idempotency;
   /** Headers stored with the effect, trace context among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
-
-/** How a target recognises a repeated request. */
-export type Idempotency = 'key' | 'natural' | 'none';
 
 /** Whether an effect can be taken back. */
 export type Risk = 'reversible' | 'irreversible';
@@ -38,6 +43,8 @@ export interface EffectKind {
   readonly version: number;
   readonly risk: Risk;
   readonly idempotency: Idempotency;
+  /** What the target guarantees about keys. Kinds with idempotency `key` only; without it the defaults of a `KeyProfile` hold. */
+  readonly key?: KeyContract;
   /** What to do with an unknown outcome when there is no `reconcile`. */
   readonly onUnknown: 'reconcile' | 'ask-human';
   readonly timeoutMs: number;
@@ -46,6 +53,10 @@ export interface EffectKind {
   readonly backoffMaxMs: number;
   /** Effects of this kind one relay executes at the same time. */
   readonly concurrency: number;
+  /** `skip`: an effect with an older subject version than one decided since for the same subject is cancelled at its turn, unsent. Only for kinds that carry the whole state. Default `send`. */
+  readonly stale?: 'send' | 'skip';
+  /** Milliseconds after which an effect that was never sent is cancelled at its turn: too late to be of use. Counted from its decision, or from when it was due. Default: never. */
+  readonly maxAgeMs?: number;
   /** Checks and parses the payload at claim; a refusal ends the effect `failed (validation)`, unsent. */
   readonly validate?: (input: unknown) => Promise<readonly string[]>;
   /** Dotted paths whose values are masked in stored evidence. */

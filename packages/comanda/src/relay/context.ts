@@ -1,10 +1,16 @@
 import { parseJsonLossless } from '../kernel/json-parse.js';
 import type { Stop } from '../kernel/stop.js';
-import type { PerformContext } from '../ports/effect-kind.js';
+import type { Idempotency, PerformContext } from '../ports/effect-kind.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 
 /** What a handler is told about its attempt. The signal is made when it is looked at. */
-export function contextOf(lane: ClaimedLane, effect: ClaimedEffect, attempt: Stop, sendBy: number): PerformContext {
+export function contextOf(
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  attempt: Stop,
+  sendBy: number,
+  idempotency: Idempotency = lane.kind.idempotency,
+): PerformContext {
   const { row, payload } = effect;
   return {
     idempotencyKey: payload.idempotency_key,
@@ -18,6 +24,7 @@ export function contextOf(lane: ClaimedLane, effect: ClaimedEffect, attempt: Sto
     timeoutMs: lane.kind.timeoutMs,
     subject: payload.subject,
     subjectVersion: payload.subject_version,
+    idempotency,
     headers: headersOf(payload.headers),
   };
 }

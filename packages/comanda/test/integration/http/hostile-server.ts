@@ -85,6 +85,7 @@ export function attempt(more: Partial<PerformContext> = {}): PerformContext {
     timeoutMs: 5_000,
     subject: 'order:ORD-2041',
     subjectVersion: null,
+    idempotency: 'key',
     headers: {},
     ...more,
   };

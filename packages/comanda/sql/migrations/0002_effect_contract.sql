@@ -1,0 +1,24 @@
+--! online
+-- What the effect contract needs: when a delayed effect was due, who probes a broken target, which installation a relay believes to work for.
+-- Only columns that may be null, or that have a constant default: no table is rewritten.
+alter table comanda.effect add column due_at timestamptz;
+
+alter table comanda.target add column probe_by text;
+alter table comanda.target add column openings int not null default 0;
+alter table comanda.target add column opened_at timestamptz;
+alter table comanda.target add column set_by text;
+
+alter table comanda.relay add column environment text;
+alter table comanda.relay add column endpoint text;
+alter table comanda.relay add column holds text;
+
+-- Their rows get more columns, and the row type of a function cannot be replaced. They do not exist yet in a new installation: functions are made after all migrations.
+drop function if exists comanda.relay_beat(jsonb);
+drop function if exists comanda.sweep(jsonb);
+drop function if exists comanda.route(jsonb);
+drop function if exists comanda.claim(jsonb);
+drop function if exists comanda.payloads(jsonb);
+drop function if exists comanda.may_send(jsonb);
+drop function if exists comanda.settle(jsonb);
+drop function if exists comanda.publish_kinds(jsonb);
+drop function if exists comanda.stopped(boolean);
