@@ -9,6 +9,7 @@ declare
   lease interval := (request ->> 'leaseMs')::float8 * interval '1 millisecond';
   batch int := least(coalesce((request ->> 'batch')::int, 500), 2000);
   stopped text[] := comanda.stopped(false);
+  closed text[] := array(select c.target from comanda.closed_targets(null) c);
   allowed text[]; caps int[];
   ai bigint[]; ae bigint[]; al text[]; ak text[]; at_ text[];
   known text[]; locked text[]; busy text[]; mine text[];
@@ -52,7 +53,7 @@ begin
   with heads as (select distinct on (l) l, i, k, t from unnest(ai, al, ak, at_) u (i, l, k, t)
       where locked is null or not exists (select from unnest(locked) x (l) where x.l = u.l) order by l, i),
     given as (select h.*, row_number() over (order by h.i) as n, coalesce(row_number() over (partition by h.k order by h.i) <= (select c.n from unnest(allowed, caps) c (k, n) where c.k = h.k limit 1)
-        and not ('target:' || h.t) = any (stopped), false) as leased from heads h),
+        and not ('target:' || h.t) = any (stopped) and not h.t = any (closed), false) as leased from heads h),
     made as (insert into comanda.lane (lane, kind, target, ready_at, fence, attempt, inflight_to, owner, first_at)
       select g.l, g.k, g.t, 
           -- Microseconds keep the order of arrival among lanes that become due in one call: oldest first.

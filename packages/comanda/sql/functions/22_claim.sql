@@ -10,6 +10,7 @@ declare
   stopped text[] := comanda.stopped(false);
   names text[]; counts int[]; batches int[];
   ours text[]; parked text[];
+  closed text[]; until timestamptz[]; probing text[];
   f bigint;
 begin
   if who is null or lease is null then
@@ -24,19 +25,33 @@ begin
   if names is null then
     return;
   end if;
+  select coalesce(array_agg(c.target) filter (where not c.probing), '{}'), array_agg(c.until) filter (where not c.probing), coalesce(array_agg(c.target) filter (where c.probing), '{}')
+    into closed, until, probing from comanda.closed_targets(who) c;
   with due as materialized (
     select x.lane, x.target from unnest(names, counts) q (kind, n)
       cross join lateral (select l.lane, l.target from comanda.lane l where l.kind = q.kind and l.ready_at <= now() order by l.ready_at limit q.n for update skip locked) x)
-  select array_agg(d.lane) filter (where not ('target:' || d.target) = any (stopped)), array_agg(d.lane) filter (where ('target:' || d.target) = any (stopped))
+  select array_agg(d.lane) filter (where not ('target:' || d.target) = any (stopped) and not d.target = any (closed)), array_agg(d.lane) filter (where ('target:' || d.target) = any (stopped) or d.target = any (closed))
     into ours, parked from due d;
+  if probing <> '{}' and ours is not null then
+    -- The probe of a half-open breaker is one lane.
+    select array_agg(x.lane) filter (where x.n = 1 or not x.target = any (probing)), parked || array_agg(x.lane) filter (where x.n > 1 and x.target = any (probing)) into ours, parked
+      from (select l.lane, l.target, row_number() over (partition by l.target order by l.ready_at, l.lane) as n from comanda.lane l where l.lane = any (ours)) x;
+  end if;
   if parked is not null then
-    -- Parking an expired lease keeps its evidence: the owner was the only sign that it was held (chaos R4).
-    update comanda.lane l set ready_at = 'infinity', parked_by = 'switch:target:' || l.target, parked_at = clock_timestamp(),
+    if closed <> '{}' then
+      -- More of the same at once, so that a closed target does not starve the lanes of others behind it.
+      select parked || array_agg(x.lane) into parked from unnest(names) q (kind)
+        cross join lateral (select l.lane from comanda.lane l where l.kind = q.kind and l.ready_at <= now() and l.target = any (closed) and not l.lane = any (parked) order by l.ready_at limit 500 for update skip locked) x;
+    end if;
+    -- Parking an expired lease keeps its evidence: the owner was the only sign that it was held (chaos R4). A closed target only defers: the lane comes back by itself, soon enough for a person's `close` or `resume`.
+    update comanda.lane l set ready_at = case when p.off then 'infinity' else least(p.back, now() + interval '10 seconds') + random() * interval '250 milliseconds' end,
+        parked_by = case when p.off then 'switch:target:' || l.target end, parked_at = case when p.off then clock_timestamp() end,
         suspect_to = case when l.owner is not null then greatest(l.inflight_to, l.suspect_to) else l.suspect_to end,
         cleared_to = case when l.owner is null then l.cleared_to end, inflight_to = null, owner = null,
         lost = case when l.owner is not null then greatest(l.lost, 1) else l.lost end,
         looks = case when l.owner is null or l.trouble is not null then l.looks else 0 end
-      where l.lane = any (parked);
+      from (select x.lane, ('target:' || x.target) = any (stopped) as off, greatest((select u.b from unnest(closed, until) u (t, b) where u.t = x.target limit 1), now()) as back
+        from comanda.lane x where x.lane = any (parked)) p where l.lane = p.lane;
   end if;
   if ours is null then
     return;

@@ -1,6 +1,6 @@
 -- May these effects be sent now? A fresh read: fence, lease left, switch, cancel; writes the start row for effects with `mark` (non-idempotent kinds) in the same statement.
 -- request: {relay, floor: "none" | "agents" | "agents_and_undeclared", items: [{lane, fence, effect, attempt, suspect, lost, mark, needMs}]}
--- answer: go | lost | short | cancel | applied (late evidence says that it happened) | busy (try again) | off:<scope>
+-- answer: go | lost | short | cancel | applied (late evidence says that it happened) | busy (try again) | off:<scope> | wait:<ms> (its target is paused, or its breaker open and the probe is another relay's)
 create or replace function comanda.may_send(request jsonb)
 returns table (lane text, fence bigint, effect_id bigint, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
@@ -8,6 +8,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 declare
   stopped text[] := comanda.stopped(true);
   floor text := coalesce(request ->> 'floor', 'agents_and_undeclared');  -- what is not understood is the strictest
+  closed text[]; until timestamptz[];
   by_run boolean;
   locked text[];
 begin
@@ -17,6 +18,7 @@ begin
   select array_agg(s.lane) into locked from (
     select l.lane from comanda.lane l where l.lane = any (array(select x ->> 'lane' from jsonb_array_elements(request -> 'items') x where (x ->> 'lost')::int > 0))
       order by l.lane for update skip locked) s;
+  select coalesce(array_agg(c.target), '{}'), array_agg(c.until) into closed, until from comanda.closed_targets(request ->> 'relay') c where not c.probing;
   return query
     with item as materialized (
       select x ->> 'lane' as lane, (x ->> 'fence')::bigint as fence, (x ->> 'effect')::bigint as effect_id, (x ->> 'attempt')::int as attempt,
@@ -30,6 +32,7 @@ begin
           when stopped is null then 'off:all'
           when ('kind:' || l.kind) = any (stopped) then 'off:kind:' || l.kind
           when ('target:' || l.target) = any (stopped) then 'off:target:' || l.target
+          when l.target = any (closed) then 'wait:' || coalesce(comanda.ms_until((select u.b from unnest(closed, until) u (t, b) where u.t = l.target limit 1)), 0)
           when by_run then coalesce((
             select case
                 when floor <> 'none' and r.by_agent then 'off:floor:agents'

@@ -7,6 +7,7 @@ alter table comanda.target add column probe_by text;
 alter table comanda.target add column openings int not null default 0;
 alter table comanda.target add column opened_at timestamptz;
 alter table comanda.target add column set_by text;
+alter table comanda.target add column paused_at timestamptz;
 
 alter table comanda.relay add column environment text;
 alter table comanda.relay add column endpoint text;

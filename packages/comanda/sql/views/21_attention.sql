@@ -44,6 +44,13 @@ select 'no relay at all', null, null, null, null, null, count(*) || ' effects ha
   where not exists (select from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds')
   having min(d.since) < clock_timestamp() - interval '10 seconds'
 union all
+select 'breaker open', null, null, null, t.target, null, t.breaker_reason, t.opened_at,
+    'repair the target or our credentials for it; a probe finds out by itself. To try now: comanda targets close'
+  from comanda.target t where t.breaker <> 'closed'
+union all
+select 'target paused', null, null, null, t.target, null, coalesce(t.pause_reason, 'paused'), t.paused_at, 'nothing is sent to it until the pause is over; to go on now: comanda targets resume'
+  from comanda.target t where t.paused_until > clock_timestamp() and t.paused_until - coalesce(t.paused_at, clock_timestamp()) > interval '5 minutes'
+union all
 select 'notification queue', null, null, null, null, null, round(pg_notification_queue_usage()::numeric * 100) || ' % of the notification queue is used', null,
     'a session listens and stays in an open transaction: end it'
   where pg_notification_queue_usage() > 0.5;

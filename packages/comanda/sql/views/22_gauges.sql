@@ -14,6 +14,10 @@ union all select 'oldest_due_age_ms', '', coalesce(extract(epoch from clock_time
 union all select 'oldest_sending_age_ms', '', coalesce(extract(epoch from clock_timestamp() - min(l.first_at)) * 1000, 0) from comanda.lane l where l.owner is not null
 union all select 'oldest_expired_lease_age_ms', '', coalesce(extract(epoch from clock_timestamp() - min(l.ready_at)) * 1000, 0) from comanda.lane l where l.owner is not null and l.ready_at <= clock_timestamp()
 union all select 'requests_open', q.action, count(*) from comanda.effect_request q where q.answered_at is null group by q.action
+union all select 'targets_open', '', count(*) from comanda.target t where t.breaker <> 'closed'
+union all select 'targets_paused', '', count(*) from comanda.target t where t.paused_until > clock_timestamp()
+union all select 'target_slots_shared', t.target, coalesce(sum((s ->> 'slots')::float8), 0) from comanda.target t left join lateral jsonb_array_elements(t.shares) s on (s ->> 'until')::float8 > extract(epoch from clock_timestamp()) * 1000 where t.concurrency is not null group by t.target
+union all select 'target_rate_shared', t.target, coalesce(sum((s ->> 'rate')::float8), 0) from comanda.target t left join lateral jsonb_array_elements(t.shares) s on (s ->> 'until')::float8 > extract(epoch from clock_timestamp()) * 1000 where t.rate_per_second is not null group by t.target
 union all select 'relays_live', '', count(*) from comanda.relay b where b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds'
 union all select 'notification_queue_usage', '', pg_notification_queue_usage()
 union all select 'switch_version', '', max(s.version) from comanda.switch s;

@@ -190,6 +190,7 @@ comment on column comanda.target.breaker is 'Is its breaker closed (work flows),
 comment on column comanda.target.breaker_reason is 'Why is the breaker open?';
 comment on column comanda.target.breaker_until is 'When is the next probe allowed?';
 comment on column comanda.target.paused_until is 'Until when did the target, or a person, ask for patience?';
+comment on column comanda.target.paused_at is 'Since when is it paused?';
 comment on column comanda.target.pause_reason is 'Why is it paused?';
 comment on column comanda.target.rate_per_second is 'How many effects a second may all relays send to it together?';
 comment on column comanda.target.concurrency is 'How many at the same time?';
@@ -197,7 +198,7 @@ comment on column comanda.target.shares is 'Which relay holds which part of thes
 comment on column comanda.target.probe_by is 'Which relay holds the one probe of a half-open breaker?';
 comment on column comanda.target.openings is 'How often in a row did the breaker open without a success in between?';
 comment on column comanda.target.opened_at is 'Since when is the breaker not closed?';
-comment on column comanda.target.set_by is 'Who set the limits, or paused or closed it by hand?';
+comment on column comanda.target.set_by is 'Who set the limits by hand? Null: they are those of the relays'' configuration.';
 comment on column comanda.target.updated_at is 'When did this row last change?';
 
 comment on table comanda.aggregate is 'Which version did each aggregate reach? Its row lock is what numbers events without a gap.';
@@ -463,3 +464,13 @@ comment on function comanda.sweep_requests(int) is 'Which requests can be answer
 comment on function comanda.apply_request(bigint) is 'What came of this request? Null when it must wait. Internal: part of sweep().';
 comment on function comanda.ensure_partitions(timestamptz) is 'Are there partitions for this month and the next two? Returns how many were made. Internal: part of sweep().';
 comment on function comanda.refuse_view_write() is 'Which function should have been called instead? Internal: trigger of the read-only views.';
+comment on function comanda.target_report(jsonb) is
+  'What did a relay learn about a target, for all of them? request: {relay, target} and one of {pauseMs, reason?} (it asked for patience), {broke: true, reason, probe?, openMs?, openMaxMs?} (it refuses us or is down), {ok: true} (the probe came through).';
+comment on function comanda.target_probe(jsonb) is
+  'May this relay send the one probe to a target whose breaker is open? Granted to one relay at a time; asking again prolongs it. request: {relay, target, leaseMs}.';
+comment on function comanda.targets_beat(jsonb) is
+  'How much of the limits of its targets may this relay use for the next moments, and which of them are closed? Asked about once a second. request: {relay, stopping?, targets: [{target, kinds, ratePerSecond?, concurrency?, held?, slots?}]}.';
+comment on function comanda.target_set(jsonb) is
+  'How does a person pause or resume a target, close its breaker, or set its limits? request: {target, by, reason, pauseMs?, resume?, close?, ratePerSecond?, concurrency?, limitsOfCode?}. Limits set here win over those of the relays'' configuration.';
+comment on function comanda.closed_targets(text) is 'Which targets may not be sent to now, until when, and for which does this relay hold the probe? Internal.';
+comment on function comanda.ms_until(timestamptz) is 'How many milliseconds from now until then? Never negative. Internal.';

@@ -77,12 +77,20 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
   if (answer === 'lost') return { next: 'gone' };
   if (answer === 'cancel') return ended({ ...base(effect), state: 'cancelled', reason: 'cancelled on request' });
   if (answer === 'applied') return ended({ ...base(effect), state: 'completed', reason: 'late evidence' });
+  if (answer.startsWith('wait:')) return stop({ ...release, delayMs: closedMs(answer) });
   // A scope of the database's switch parks the lane until it is on again; the floor of this process only releases it.
   if (answer.startsWith('off:floor:')) return stop({ ...release, delayMs: FLOOR_MS });
   if (answer.startsWith('off:')) {
     return stop({ mode: 'block', reason: `switch:${answer.slice(4)}`, giveBack: release.giveBack === true });
   }
   return stop(release);
+}
+
+/** A closed target: looked at again soon, so that a person's word is obeyed within seconds. */
+const CLOSED_MAX_MS = 10_000;
+
+function closedMs(answer: string): number {
+  return Math.min(Math.max(Number(answer.slice('wait:'.length)) || 0, NOT_ASKED_MS), CLOSED_MAX_MS);
 }
 
 async function execute(

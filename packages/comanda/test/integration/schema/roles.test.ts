@@ -29,10 +29,13 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
     'set_awake',
     'settle',
     'sweep',
+    'target_probe',
+    'target_report',
+    'targets_beat',
     'wake_channel',
   ],
   approver: [],
-  operator: ['cancel', 'request', 'switch_set'],
+  operator: ['cancel', 'request', 'switch_set', 'target_set'],
   reader: [],
 };
 const ROLES = Object.keys(FUNCTIONS);

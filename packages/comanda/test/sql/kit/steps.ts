@@ -158,6 +158,7 @@ export async function maySend(
   claimed: Claimed | undefined,
   more: Row = {},
   floor = 'none',
+  relay = 'r1',
 ): Promise<string> {
   const c = given(claimed);
   const item = {
@@ -171,7 +172,7 @@ export async function maySend(
     needMs: 100,
     ...more,
   };
-  const [row] = await s.call<{ answer: string }>('may_send', { relay: 'r1', floor, items: [item] });
+  const [row] = await s.call<{ answer: string }>('may_send', { relay, floor, items: [item] });
   return String(row?.answer);
 }
 
