@@ -84,6 +84,7 @@ module.exports = {
     driver('pg', 'adapters/pg'),
     driver('postgres', 'adapters/postgres'),
     driver('undici', 'transports/http'),
+    driver('nodemailer', 'transports/smtp'),
     {
       name: 'library-has-no-dependencies',
       comment: 'packages/comanda has no hard dependency; drivers are optional peers.',
@@ -91,7 +92,7 @@ module.exports = {
       from: { path: src, pathNot: isTest },
       to: {
         path: '(^|/)node_modules/',
-        pathNot: '(^|/)node_modules/(@types/)?(node|pg|postgres|undici|undici-types)/',
+        pathNot: '(^|/)node_modules/(@types/)?(node|nodemailer|pg|postgres|undici|undici-types)/',
       },
     },
     {
@@ -99,7 +100,7 @@ module.exports = {
       comment: 'import "comanda" and "comanda/relay" work where no driver is installed.',
       severity: 'error',
       from: { path: [`${src}/index[.]ts$`, `${src}/relay/index[.]ts$`] },
-      to: { path: '(^|/)node_modules/(@types/)?(pg|postgres|undici)/', reachable: true },
+      to: { path: '(^|/)node_modules/(@types/)?(nodemailer|pg|postgres|undici)/', reachable: true },
     },
     {
       name: 'packages-meet-at-their-doors',

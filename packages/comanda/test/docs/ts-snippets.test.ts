@@ -1,7 +1,10 @@
 import { createDatabase, eventually, startGateway, startMail, type TestDatabase } from '@comanda/test-support';
 import postgres from 'postgres';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { pgStandalone } from '../../src/adapters/pg/index.js';
+import { createRelay } from '../../src/relay/index.js';
 import { createRegistry } from '../../src/relay/registry.js';
+import { hostileSmtp } from '../integration/smtp/hostile-smtp.js';
 
 /** A database with the shop's own table. */
 async function shop(): Promise<TestDatabase> {
@@ -113,6 +116,23 @@ describe('TypeScript of the manual runs', () => {
     expect(gateway.entries('accepted')).toMatchObject([{ path: '/refunds', key: 'k/issue_refund' }]);
     expect(mailer.entries('accepted')).toHaveLength(1);
     expect((await outbox(database)).map((row) => row['status'])).toEqual(['done', 'done']);
+  });
+
+  it('send-mail.ts', async () => {
+    const database = await shop();
+    const mailbox = await hostileSmtp();
+    vi.stubEnv('SMTP_HOST', '127.0.0.1');
+    vi.stubEnv('SMTP_PORT', String(mailbox.port));
+    const { refundMail, receiptMail } = await import('../../../../docs/snippets/send-mail.js');
+    const client = await database.connect();
+    const input = { order: 'ORD-2041', to: 'ana@example.com', amount: 'MXN 2,154.00' };
+    await client.query('select comanda.decide($1::text::jsonb)', [
+      JSON.stringify({ key: 'k', effects: [refundMail(input)] }),
+    ]);
+    const relay = createRelay({ database: pgStandalone(database.pool()), effects: [refundMail, receiptMail] });
+    await relay.drain();
+    expect(mailbox.messages).toEqual([expect.stringContaining('Refund for ORD-2041')]);
+    expect((await outbox(database)).map((row) => row['status'])).toEqual(['done']);
   });
 
   it('inventory-effects.ts', async () => {
