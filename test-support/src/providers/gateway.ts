@@ -5,13 +5,17 @@
  *   same key, first still running 409
  *   no key                        a new payment each time
  * `GET /<path>?key=K` tells whether a request with that key was accepted: 200 with its answer, or 404.
+ * With `--forgetful` it forgets a key two seconds after its first use; look-ups still find what was accepted.
  * With `--fencing` a request or look-up whose fence is lower than one seen for the same lane (or key) gets 412.
  */
 import type { BookEntry } from './book.js';
 import { type Answer, failure, type ProviderRequest } from './http.js';
 import { type Provider, runProvider } from './run.js';
 
+const FORGETS_AFTER_MS = 2_000;
+
 interface Stored {
+  readonly at: number;
   readonly path: string;
   readonly body: string;
   readonly id: string;
@@ -25,7 +29,7 @@ function createGateway(history: readonly BookEntry[], flags: ReadonlySet<string>
   for (const { event, key, path, body, id = '' } of history) {
     if (event !== 'accepted') continue;
     accepted += 1;
-    if (key !== null) stored.set(key, { path, body, id });
+    if (key !== null) stored.set(key, { at: performance.now(), path, body, id });
   }
 
   const lowerFence = (lane: string | null, fence: string | null): boolean => {
@@ -34,6 +38,11 @@ function createGateway(history: readonly BookEntry[], flags: ReadonlySet<string>
     if (BigInt(fence) < highest) return true;
     fences.set(lane, BigInt(fence));
     return false;
+  };
+
+  const recalled = (key: string): Stored | undefined => {
+    const known = stored.get(key);
+    return known && flags.has('forgetful') && performance.now() - known.at > FORGETS_AFTER_MS ? undefined : known;
   };
 
   return {
@@ -52,7 +61,8 @@ function createGateway(history: readonly BookEntry[], flags: ReadonlySet<string>
         return fenced();
       }
       if (key === null) return undefined;
-      const before = running.get(key) ?? stored.get(key);
+      const remembered = recalled(key);
+      const before = running.get(key) ?? remembered;
       if (before && !same(before, request)) {
         request.note({ event: 'refused', status: 422 });
         return failure(422, 'idempotency_key_reused', 'This key was used for another request.');
@@ -61,7 +71,7 @@ function createGateway(history: readonly BookEntry[], flags: ReadonlySet<string>
         request.note({ event: 'in_progress', status: 409 });
         return failure(409, 'idempotency_key_in_use', 'The first request with this key is still running.');
       }
-      const known = stored.get(key);
+      const known = remembered;
       if (!known) return undefined;
       request.note({ event: 'replayed', status: 200, id: known.id });
       return { status: 200, body: result(known), headers: { 'idempotent-replayed': 'true' } };
@@ -69,6 +79,7 @@ function createGateway(history: readonly BookEntry[], flags: ReadonlySet<string>
     accept(request) {
       accepted += 1;
       const made: Stored = {
+        at: performance.now(),
         path: request.path,
         body: request.body,
         id: `${objectOf(request).replace(/s$/, '')}_${accepted}`,
@@ -103,4 +114,4 @@ function fenced(): Answer {
   return failure(412, 'fence', 'A higher fence was seen.');
 }
 
-runProvider(createGateway, ['fencing']);
+runProvider(createGateway, ['fencing', 'forgetful']);

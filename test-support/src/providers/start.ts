@@ -20,6 +20,8 @@ export interface ProviderStart {
   readonly fenceHeader?: string;
   /** Refuse lower fences (gateway only). Default `false`. */
   readonly fencing?: boolean;
+  /** Gateway only: forgets keys two seconds after their first use. */
+  readonly forgetful?: boolean;
 }
 
 export type ProviderStats = Readonly<Record<BookEvent | 'lookups', number>>;
@@ -80,6 +82,7 @@ function args(options: ProviderStart, book: string): string[] {
   add('lane-header', options.laneHeader?.toLowerCase());
   add('fence-header', options.fenceHeader?.toLowerCase());
   if (options.fencing) list.push('--fencing');
+  if (options.forgetful) list.push('--forgetful');
   return list;
 }
 

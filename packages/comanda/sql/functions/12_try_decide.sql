@@ -126,17 +126,16 @@ begin
 
   for i in 1 .. jsonb_array_length(effects) loop
     e := effects -> (i - 1);
-    insert into comanda.effect as w (id, run_id, name, kind, kind_version, target, payload, headers, explicit_key, ordering_key, subject_version, waits)
+    insert into comanda.effect as w (id, run_id, name, kind, kind_version, target, payload, headers, explicit_key, ordering_key, subject_version, waits, due_at)
       values (coalesce(ids[i], nextval('comanda.effect_id'::regclass)), run_id, coalesce(e ->> 'name', e ->> 'kind'), e ->> 'kind', coalesce((e ->> 'version')::int, 1),
         coalesce((select p.target from comanda.effect_kind p where p.kind = e ->> 'kind' and p.version = coalesce((e ->> 'version')::int, 1)), e ->> 'target', e ->> 'kind'),
         coalesce(e -> 'payload', '{}')::text, coalesce(e ->> 'headers', decision ->> 'headers'), e ->> 'key', e ->> 'orderingKey', (e ->> 'subjectVersion')::bigint,
-        case when e ->> 'cancelWindowMs' is not null then 'window' when coalesce(e ->> 'delayMs', e ->> 'dueAt') is not null then 'delayed' end)
-      returning w.id, w.kind, w.target, w.ordering_key, w.waits into written;
+        case when e ->> 'cancelWindowMs' is not null then 'window' when coalesce(e ->> 'delayMs', e ->> 'dueAt') is not null then 'delayed' end,
+        coalesce((e ->> 'dueAt')::timestamptz, clock_timestamp() + coalesce(e ->> 'delayMs', e ->> 'cancelWindowMs')::float8 * interval '1 millisecond'))
+      returning w.id, w.kind, w.target, w.ordering_key, w.waits, w.due_at into written;
     if written.waits is not null then
       insert into comanda.waiting (effect_id, reason, next_at, lane, kind, target)
-        values (written.id, written.waits,
-          coalesce((e ->> 'dueAt')::timestamptz, clock_timestamp() + coalesce(e ->> 'delayMs', e ->> 'cancelWindowMs')::float8 * interval '1 millisecond'),
-          coalesce('k:' || written.ordering_key, 'e:' || written.id), written.kind, written.target);
+        values (written.id, written.waits, written.due_at, coalesce('k:' || written.ordering_key, 'e:' || written.id), written.kind, written.target);
     elsif written.ordering_key is null then
       insert into comanda.effect_arrival (id, effect_id, lane, kind, target)
         values (nextval('comanda.lane_position'::regclass), written.id, 'e:' || written.id, written.kind, written.target);

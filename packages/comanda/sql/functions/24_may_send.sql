@@ -1,6 +1,22 @@
--- May these effects be sent now? A fresh read: fence, lease left, switch, cancel; writes the start row for effects with `mark` (non-idempotent kinds) in the same statement.
--- request: {relay, floor: "none" | "agents" | "agents_and_undeclared", items: [{lane, fence, effect, attempt, suspect, lost, mark, needMs}]}
--- answer: go | lost | short | cancel | applied (late evidence says that it happened) | busy (try again) | off:<scope> | wait:<ms> (its target is paused, or its breaker open and the probe is another relay's)
+-- Was a newer version of the effect's subject decided for the same kind, and not given up since?
+create or replace function comanda.is_stale(effect_id bigint) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
+as $fn$
+  select exists (
+    select from comanda.effect e
+      join comanda.run r on r.id = e.run_id
+      join comanda.run nr on nr.subject = r.subject and nr.subject <> ''
+      join comanda.effect n on n.run_id = nr.id and n.kind = e.kind and n.target = e.target and n.subject_version > e.subject_version
+      where e.id = is_stale.effect_id
+        and coalesce((select o.state from comanda.outcome o where o.effect_id = n.id order by o.fence desc limit 1), 'pending') not in ('cancelled', 'failed'))
+$fn$;
+
+-- May these effects be sent now? A fresh read: fence, lease left, switch, key lifetime, cancel, age; writes the start row for effects with `mark` (non-idempotent kinds) in the same statement.
+-- request: {relay, floor: "none" | "agents" | "agents_and_undeclared", items: [{lane, fence, effect, attempt, suspect, lost, mark, needMs, windowMs?, skipStale?, maxAgeMs?}]}
+--   windowMs: how long after the head's first claim its key is trusted (lifetime - margin); absent = for ever
+-- answer: go | go:none (send it as a kind without key: the key may be forgotten) | forgotten (it may have been sent, and the key may be forgotten: look it up first)
+--   | lost | short | cancel | stale (a newer version of its subject was decided) | expired (older than maxAgeMs) | applied (late evidence says that it happened) | busy (try again) | off:<scope>
+--   | wait:<ms> (its target is paused, or its breaker open and the probe is another relay's)
 create or replace function comanda.may_send(request jsonb)
 returns table (lane text, fence bigint, effect_id bigint, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
@@ -23,10 +39,11 @@ begin
     with item as materialized (
       select x ->> 'lane' as lane, (x ->> 'fence')::bigint as fence, (x ->> 'effect')::bigint as effect_id, (x ->> 'attempt')::int as attempt,
           coalesce((x ->> 'suspect')::boolean, false) as suspect, coalesce((x ->> 'lost')::int, 0) as lost, coalesce((x ->> 'mark')::boolean, false) as mark,
-          coalesce((x ->> 'needMs')::float8, 0) * interval '1 millisecond' as need
+          coalesce((x ->> 'needMs')::float8, 0) * interval '1 millisecond' as need, (x ->> 'windowMs')::float8 * interval '1 millisecond' as trusted,
+          coalesce((x ->> 'skipStale')::boolean, false) as skip_stale, (x ->> 'maxAgeMs')::float8 * interval '1 millisecond' as max_age
         from jsonb_array_elements(request -> 'items') x),
     answered as materialized (
-      select i.*, case
+      select i.*, coalesce(l.first_at + i.trusted <= clock_timestamp(), false) as forgotten, case
           when l.fence is null or l.fence <> i.fence or l.owner is null then 'lost'
           when l.ready_at <= clock_timestamp() + i.need then 'short'
           when stopped is null then 'off:all'
@@ -50,15 +67,20 @@ begin
       select a.*, case
           when a.refused is not null then a.refused
           when a.lost > 0 and not a.lane = any (coalesce(locked, '{}')) then 'busy'
-          when a.mark and exists (select from comanda.attempt v where v.effect_id = a.effect_id and v.phase = 'late' and v.outcome = 'completed') then 'applied'
+          when (a.mark or a.forgotten) and exists (select from comanda.attempt v where v.effect_id = a.effect_id and v.phase = 'late' and v.outcome = 'completed') then 'applied'
+          when a.forgotten and a.suspect then 'forgotten'
           when not a.suspect and exists (select from comanda.effect_request q where q.effect_id = a.effect_id and q.answered_at is null and q.action = 'cancel') then 'cancel'
+          -- Only what was certainly not sent can still be left out.
+          when a.skip_stale and not a.suspect and comanda.is_stale(a.effect_id) then 'stale'
+          when not a.suspect and exists (select from comanda.effect e where e.id = a.effect_id and greatest(e.created_at, e.due_at) + a.max_age <= clock_timestamp()) then 'expired'
+          when a.forgotten then 'go:none'
           else 'go' end as answer from answered a),
     started as (
       insert into comanda.attempt (effect_id, fence, phase, attempt, owner)
-        select s.effect_id, s.fence, 'start', coalesce(s.attempt, 1), request ->> 'relay' from said s where s.answer = 'go' and s.mark
+        select s.effect_id, s.fence, 'start', coalesce(s.attempt, 1), request ->> 'relay' from said s where (s.answer = 'go' and s.mark or s.answer = 'go:none')
           and not exists (select from comanda.attempt p where p.effect_id = s.effect_id and p.fence = s.fence and p.phase = 'start')),
     counted as (
-      update comanda.lane l set lost = l.lost + 1 from said s where l.lane = s.lane and s.answer = 'go' and s.lost > 0)
+      update comanda.lane l set lost = l.lost + 1 from said s where l.lane = s.lane and s.answer in ('go', 'go:none') and s.lost > 0)
     select s.lane, s.fence, s.effect_id, s.answer from said s;
 end
 $fn$;

@@ -38,7 +38,7 @@ $fn$;
 create or replace function comanda.apply_request(request_id bigint) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 declare
-  q comanda.effect_request; e comanda.effect; last_state text; name text; l comanda.lane; head record; f bigint; verdict text;
+  q comanda.effect_request; e comanda.effect; maybe boolean; last_state text; name text; l comanda.lane; head record; f bigint; verdict text;
 begin
   select * into q from comanda.effect_request r where r.id = request_id;
   select * into e from comanda.effect x where x.id = q.effect_id;
@@ -76,13 +76,42 @@ begin
         where x.lane = l.lane;
     elsif exists (select from comanda.effect_queue r where r.lane = name and r.effect_id = e.id) or exists (select from comanda.effect_arrival a where a.effect_id = e.id) then
       return 'on its way already';
-    elsif e.ordering_key is not null
-        and not pg_try_advisory_xact_lock(hashtextextended(e.ordering_key, 'comanda.effect_arrival'::regclass::oid::bigint)) then
+    elsif e.ordering_key is null then
+      -- A lane of its own, so that what is known about earlier tries goes with it: it may have been applied, and its key has lived at most since the decision.
+      maybe := exists (select from comanda.outcome o where o.effect_id = e.id and o.maybe_applied);
+      f := nextval('comanda.lane_position'::regclass);
+      insert into comanda.effect_queue (lane, pos, effect_id, kind, target) values (name, f, e.id, e.kind, e.target);
+      insert into comanda.lane (lane, kind, target, ready_at, fence, suspect_to, first_at)
+        values (name, e.kind, e.target, clock_timestamp(), nextval('comanda.fence'::regclass), case when maybe then f end, e.created_at);
+    elsif exists (select from comanda.outcome o where o.effect_id = e.id and o.maybe_applied) then
+      return 'refused: it may have been applied, and its lane has gone on; look at the provider, and decide a correction under a new key';
+    elsif not pg_try_advisory_xact_lock(hashtextextended(e.ordering_key, 'comanda.effect_arrival'::regclass::oid::bigint)) then
       return null;  -- as a waiting effect: no place is drawn without the lane's lock
     else
       insert into comanda.effect_arrival (id, effect_id, lane, kind, target) values (nextval('comanda.lane_position'::regclass), e.id, name, e.kind, e.target);
     end if;
     return 'redriven';
+  elsif q.action = 'release' then
+    if last_state is not null then
+      return 'not waiting: it has ended ' || last_state;
+    end if;
+    select w.reason into verdict from comanda.waiting w where w.effect_id = e.id for update skip locked;
+    if verdict = 'held' then
+      return 'refused: it waits for an approval or for another effect';
+    elsif verdict is not null then
+      update comanda.waiting w set next_at = clock_timestamp() where w.effect_id = e.id;
+    elsif exists (select from comanda.waiting w where w.effect_id = e.id) then
+      return null;
+    elsif l.parked_by is not null and head.effect_id = e.id then
+      return 'refused: ' || case l.trouble when 'unknown' then 'its outcome is unknown; resolve it' when 'failed' then 'it has failed; redrive or skip it' else l.parked_by || ' is off' end;
+    elsif head.effect_id = e.id and l.owner is null and l.ready_at > clock_timestamp() and l.trouble is null
+        -- An uncertain try is not repeated sooner than its back-off says: that can be the wait for a request under way.
+        and (head.pos <= l.suspect_to and head.pos is distinct from l.cleared_to) is not true then
+      update comanda.lane x set ready_at = clock_timestamp(), fence = nextval('comanda.fence'::regclass) where x.lane = l.lane;
+    else
+      return 'not waiting: it is on its way';
+    end if;
+    return 'released';
   elsif q.action = 'skip' then
     if head.effect_id is distinct from e.id then
       return case when last_state is not null then 'not blocking: it has ended'

@@ -28,7 +28,7 @@ begin
 end
 $fn$;
 
--- Asks for an act on one effect by a named person: skip (let a blocked lane go on), redrive (try a dead letter again), resolve (say what became of an unknown outcome).
+-- Asks for an act on one effect by a named person: skip (let a blocked lane go on), redrive (try a dead letter again), release (do not wait any longer), resolve (say what became of an unknown outcome).
 -- request: {effect, action, by, reason, as?: "completed" | "failed" | "pending", providerId?}. A relay's sweep applies it; until then it stands as requested.
 create or replace function comanda.request(request jsonb) returns table (request_id bigint, effect_id bigint, action text, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
@@ -39,9 +39,9 @@ begin
   if coalesce(request ->> 'by', '') = '' or coalesce(request ->> 'reason', '') = '' then
     raise exception 'a request needs "by" (who) and "reason" (why)' using errcode = 'CM013';
   end if;
-  if coalesce(request ->> 'action', '') not in ('skip', 'redrive', 'resolve')
+  if coalesce(request ->> 'action', '') not in ('skip', 'redrive', 'release', 'resolve')
       or (request ->> 'action' = 'resolve') <> (coalesce(request ->> 'as', '') in ('completed', 'failed', 'pending')) then
-    raise exception 'action must be skip, redrive, or resolve with "as": completed, failed or pending' using errcode = 'CM009';
+    raise exception 'action must be skip, redrive, release, or resolve with "as": completed, failed or pending' using errcode = 'CM009';
   end if;
   if coalesce(request ->> 'effect', '') !~ '^[0-9]{1,18}$' or octet_length(request ->> 'providerId') > 1024 or octet_length(request ->> 'by') > 512
       or octet_length(request ->> 'reason') > 4096 then

@@ -457,6 +457,7 @@ comment on function comanda.effect_fits(comanda.effect) is 'May the outbox hold 
 comment on function comanda.wake() is 'Does anybody have to be told that there is work? Internal: part of try_decide() and place().';
 comment on function comanda.place() is 'Which place does a keyed effect take in its lane? Drawn at COMMIT. Internal: trigger of effect.';
 comment on function comanda.invalid_decision(jsonb) is 'What is wrong with the shape of this decision? Null when nothing is. Internal.';
+comment on function comanda.is_stale(bigint) is 'Was a newer version of this effect''s subject decided since? Internal: part of may_send().';
 comment on function comanda.stopped(boolean) is 'Which scopes are off? Null: everything, because the row for all does not say run. Internal.';
 comment on function comanda.sweep_waiting(int) is 'Which waiting effects are due, and is their lane free to take them? Internal: part of sweep().';
 comment on function comanda.sweep_parked(int) is 'Which parked lanes have no reason to be parked any more? Internal: part of sweep().';

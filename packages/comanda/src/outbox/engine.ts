@@ -110,11 +110,17 @@ export interface SendItem extends LaneRef {
   readonly mark: boolean;
   /** Lease that must be left, in milliseconds. */
   readonly needMs: number;
+  /** How long after the head's first claim its key is trusted, in milliseconds. Absent: for ever. */
+  readonly windowMs?: number;
+  /** Cancels it when a newer version of its subject was decided since. */
+  readonly skipStale?: boolean;
+  /** Cancels it when it is older, in milliseconds. */
+  readonly maxAgeMs?: number;
 }
 
 export interface SendAnswer extends LaneRef {
   readonly effect_id: string;
-  /** `go | lost | short | cancel | applied | busy | off:<scope>` */
+  /** `go | go:none | forgotten | lost | short | cancel | stale | expired | applied | busy | off:<scope>` */
   readonly answer: string;
 }
 

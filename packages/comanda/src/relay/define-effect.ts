@@ -3,11 +3,14 @@ import {
   BACKOFF_BASE_MS,
   BACKOFF_MAX_MS,
   EFFECT_TIMEOUT_MS,
+  KEY_RETENTION_MS,
   KIND_CONCURRENCY,
   MAX_ATTEMPTS,
 } from '../kernel/limits.js';
 import { type EffectDefinition, effectDefinition } from '../ports/effect-definition.js';
 import type { EffectKind, Idempotency, PerformContext, Risk } from '../ports/effect-kind.js';
+import type { KeyProfile } from '../ports/idempotency.js';
+import { repetitionOf } from '../ports/key-contract.js';
 import type { Outcome, ReconcileResult } from '../ports/outcome.js';
 import { notSent } from './outcomes.js';
 
@@ -38,8 +41,8 @@ export interface EffectSpec<Input, Output> {
   readonly input?: StandardSchema<Input, Output>;
   /** Whether the effect can be taken back. Default: `irreversible`. */
   readonly risk?: Risk;
-  /** How the target recognises a repeated request. Default: `none`, the cautious one. */
-  readonly idempotency?: Idempotency;
+  /** How the target recognises a repeated request: a word, or what it guarantees about keys (`profiles.stripe`, …). Default: `none`, the cautious one. */
+  readonly idempotency?: Idempotency | KeyProfile;
   /** What to do with an unknown outcome. Default: `reconcile` when there is a hook. A `none` kind without a hook must say `ask-human`. */
   readonly onUnknown?: 'reconcile' | 'ask-human';
   readonly retry?: { readonly maxAttempts?: number; readonly baseDelay?: Duration; readonly maxDelay?: Duration };
@@ -47,6 +50,10 @@ export interface EffectSpec<Input, Output> {
   readonly timeout?: Duration;
   /** Effects of this kind that one relay executes at the same time. Default 16. */
   readonly concurrency?: number;
+  /** `skip` cancels an effect, unsent, whose subject has a newer decided version. Only for kinds that carry the whole state. Default: `send`. */
+  readonly stale?: 'send' | 'skip';
+  /** Cancels an effect, unsent, that is older than this at its turn; counted from its decision, or from when it was due. Default: never. */
+  readonly maxAge?: Duration;
   /** Dotted paths whose values are masked in stored answers and errors. */
   readonly redact?: readonly string[];
   perform(input: Output, context: PerformContext): Promise<Outcome>;
@@ -68,13 +75,17 @@ export function defineEffect<Input = unknown, Output = Input>(
     version: spec.version ?? 1,
     target: spec.target ?? spec.kind,
     risk: spec.risk ?? 'irreversible',
-    idempotency: spec.idempotency ?? 'none',
+    ...repetitionOf(spec.idempotency ?? 'none'),
     onUnknown: spec.onUnknown ?? 'reconcile',
     timeoutMs: parseDuration(spec.timeout ?? EFFECT_TIMEOUT_MS, `${spec.kind}: timeout`),
     maxAttempts: spec.retry?.maxAttempts ?? MAX_ATTEMPTS,
     backoffBaseMs: parseDuration(spec.retry?.baseDelay ?? BACKOFF_BASE_MS, `${spec.kind}: retry.baseDelay`),
     backoffMaxMs: parseDuration(spec.retry?.maxDelay ?? BACKOFF_MAX_MS, `${spec.kind}: retry.maxDelay`),
     concurrency: spec.concurrency ?? KIND_CONCURRENCY,
+    ...(spec.stale === undefined ? {} : { stale: spec.stale }),
+    ...(spec.maxAge === undefined
+      ? {}
+      : { maxAgeMs: parseDuration(spec.maxAge, `${spec.kind}: maxAge`, { maxMs: KEY_RETENTION_MS }) }),
     redact: spec.redact ?? [],
     ...(parsed === undefined ? {} : { validate: async (input) => (await parsed(input)).problems }),
     perform: async (input, context) => await spec.perform(await value(parsed, input), context),

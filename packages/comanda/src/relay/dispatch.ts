@@ -1,4 +1,5 @@
 import { Stop } from '../kernel/stop.js';
+import type { Idempotency } from '../ports/effect-kind.js';
 import type { Outcome } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import { contextOf, inputOf } from './context.js';
@@ -19,6 +20,7 @@ export function dispatch(
   env: RelayEnvironment,
   lane: ClaimedLane,
   effect: ClaimedEffect,
+  idempotency: Idempotency,
   late: (outcome: Outcome) => void,
 ): Promise<Outcome> {
   const { timeoutMs } = lane.kind;
@@ -39,7 +41,9 @@ export function dispatch(
     // A handler that does not end after its signal is left behind: the attempt is uncertain, its late answer is evidence.
     const stopped = (reason: Error): void => {
       attempt.stop(reason);
-      env.clock.after(ABORT_GRACE_MS, () => end(uncertain(lane, { errorClass: 'aborted', errorText: reason.message })));
+      env.clock.after(ABORT_GRACE_MS, () =>
+        end(uncertain(idempotency, { errorClass: 'aborted', errorText: reason.message })),
+      );
     };
     const timer = env.clock.after(timeoutMs, () => stopped(timeoutError(timeoutMs)));
     lane.stop.add(stopped);
@@ -51,7 +55,7 @@ export function dispatch(
       lane.stop.remove(stopped);
       resolve(outcome);
     };
-    void perform(lane, effect, contextOf(lane, effect, attempt, sendBy)).then((outcome) => {
+    void perform(lane, effect, contextOf(lane, effect, attempt, sendBy, idempotency)).then((outcome) => {
       if (over) late(outcome);
       else end(outcome);
     });
@@ -66,16 +70,22 @@ async function perform(
   try {
     const outcome = await lane.kind.perform(inputOf(effect), context);
     if (isOutcome(outcome)) return outcome;
-    return uncertain(lane, { errorClass: 'no_outcome', errorText: `perform of ${lane.kind.kind} returned no outcome` });
+    const { idempotency } = context;
+    return uncertain(idempotency, {
+      errorClass: 'no_outcome',
+      errorText: `perform of ${lane.kind.kind} returned no outcome`,
+    });
   } catch (error) {
     const evidence = thrownEvidence(error);
-    return isNotSent(error) ? { ...evidence, outcome: 'retry', notSent: true } : uncertain(lane, evidence);
+    return isNotSent(error)
+      ? { ...evidence, outcome: 'retry', notSent: true }
+      : uncertain(context.idempotency, evidence);
   }
 }
 
 /** It may have happened: repeated when the target recognises the repetition, unknown otherwise. */
-function uncertain(lane: ClaimedLane, evidence: ReturnType<typeof thrownEvidence>): Outcome {
-  return lane.kind.idempotency === 'none'
+function uncertain(idempotency: Idempotency, evidence: ReturnType<typeof thrownEvidence>): Outcome {
+  return idempotency === 'none'
     ? { ...evidence, outcome: 'unknown' }
     : { ...evidence, outcome: 'retry', notSent: false };
 }

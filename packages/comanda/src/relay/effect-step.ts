@@ -1,12 +1,15 @@
+import { formatDuration } from '../kernel/durations.js';
 import { WORKER_LOST_MAX } from '../kernel/limits.js';
 import type { AttemptRecord, EndedRecord } from '../outbox/engine.js';
+import type { Idempotency } from '../ports/effect-kind.js';
 import type { Evidence } from '../ports/outcome.js';
 import { type ClaimedEffect, type ClaimedLane, isKeyed } from './claimed-lane.js';
 import { inputOf } from './context.js';
 import { dispatch } from './dispatch.js';
 import { type RelayEnvironment, sendMarginMs } from './environment.js';
 import { reasonOf, storable, thrownEvidence } from './evidence.js';
-import { boundedWaitMs, settlementOf } from './outcome-settlement.js';
+import { keyWindowMs } from './key-window.js';
+import { boundedWaitMs, settlementOf, unknownHead } from './outcome-settlement.js';
 import type { SendGate } from './send-gate.js';
 import type { Settlement } from './settler.js';
 import { judge } from './uncertain.js';
@@ -25,7 +28,12 @@ export interface EffectServices {
 
 /** What became of one effect: it ended, the lane stops at it, or the lease is gone. */
 export type Step =
-  | { readonly next: 'ended'; readonly record: EndedRecord }
+  | {
+      readonly next: 'ended';
+      readonly record: EndedRecord;
+      /** It was sent to a target that does not know it again: written before anything else is done. */
+      readonly atOnce?: boolean;
+    }
   | { readonly next: 'stop'; readonly settlement: Settlement }
   | { readonly next: 'gone' };
 
@@ -34,6 +42,7 @@ const NEWER_KIND_MS = 2_000;
 /** A process whose floor forbids an effect looks again so often: another process may differ. */
 const FLOOR_MS = 5_000;
 const NOT_ASKED_MS = 100;
+const KEY_FORGOTTEN = 'it may have happened, the target may have forgotten its key,';
 
 /** Takes one effect from its claim to an outcome: judged when its past is uncertain, validated, asked for, executed. */
 export async function runEffect(services: EffectServices, lane: ClaimedLane, effect: ClaimedEffect): Promise<Step> {
@@ -73,9 +82,23 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
     } as const;
     return stop({ ...release, delayMs: NOT_ASKED_MS, keepLost: true, head });
   }
-  if (answer === 'go') return await execute(services, lane, effect, suspect);
+  if (answer === 'go') return await execute(services, lane, effect, suspect, lane.kind.idempotency);
+  // The key may be forgotten by now: as a kind without one.
+  if (answer === 'go:none') return await execute(services, lane, effect, suspect, 'none');
+  if (answer === 'forgotten') {
+    const delayMs = env.leaseMs + lane.kind.timeoutMs;
+    return stop({ ...unknownHead(lane, delayMs, KEY_FORGOTTEN), giveBack: release.giveBack === true });
+  }
   if (answer === 'lost') return { next: 'gone' };
   if (answer === 'cancel') return ended({ ...base(effect), state: 'cancelled', reason: 'cancelled on request' });
+  if (answer === 'stale')
+    return ended({ ...base(effect), state: 'cancelled', reason: 'stale: a newer version of its subject was decided' });
+  if (answer === 'expired')
+    return ended({
+      ...base(effect),
+      state: 'cancelled',
+      reason: `too old: it was not sent within ${formatDuration(lane.kind.maxAgeMs ?? 0)}`,
+    });
   if (answer === 'applied') return ended({ ...base(effect), state: 'completed', reason: 'late evidence' });
   if (answer.startsWith('wait:')) return stop({ ...release, delayMs: closedMs(answer) });
   // A scope of the database's switch parks the lane until it is on again; the floor of this process only releases it.
@@ -98,6 +121,7 @@ async function execute(
   lane: ClaimedLane,
   effect: ClaimedEffect,
   suspect: boolean,
+  idempotency: Idempotency,
 ): Promise<Step> {
   const { env } = services;
   const { row } = effect;
@@ -106,7 +130,7 @@ async function execute(
     const ms = Math.round(env.clock.monotonicMs() - started);
     return { ...base(effect), ...storable(lane.kind, effect.payload.payload, outcome), ms, outcome: outcome.outcome };
   };
-  const outcome = await dispatch(env, lane, effect, (late) => services.late(lane, recordOf(late)));
+  const outcome = await dispatch(env, lane, effect, idempotency, (late) => services.late(lane, recordOf(late)));
   const record = recordOf(outcome);
   env.emit({
     type: 'attempt',
@@ -119,11 +143,12 @@ async function execute(
   if (outcome.outcome === 'retry' && outcome.pausesTarget === true) {
     services.pauseTarget(lane.kind.target, boundedWaitMs(outcome.afterMs ?? lane.kind.backoffBaseMs));
   }
-  if (outcome.outcome === 'completed') return ended({ ...record, state: 'completed' });
+  if (outcome.outcome === 'completed')
+    return { ...ended({ ...record, state: 'completed' }), atOnce: idempotency === 'none' };
   // Refused now is no proof about an earlier attempt that was uncertain.
   if (outcome.outcome === 'failed')
     return ending(lane, { ...record, state: 'failed', reason: reasonOf(record), maybe: suspect });
-  const decision = settlementOf(env, lane, effect, outcome, record, services.stopping());
+  const decision = settlementOf(env, lane, effect, outcome, record, { idempotency, stopping: services.stopping() });
   return 'ended' in decision ? ending(lane, decision.ended) : stop(decision.settlement);
 }
 
@@ -177,6 +202,8 @@ async function ask(
   suspect: boolean,
 ): Promise<string | { readonly error: unknown }> {
   const { row } = effect;
+  const { idempotency, stale, maxAgeMs } = lane.kind;
+  const windowMs = keyWindowMs(lane.kind);
   try {
     return await gate({
       lane: lane.lane,
@@ -185,8 +212,11 @@ async function ask(
       attempt: row.attempt,
       suspect,
       lost: row.lost,
-      mark: lane.kind.idempotency === 'none',
+      mark: idempotency === 'none',
       needMs: sendMarginMs(env.leaseMs),
+      ...(windowMs === undefined ? {} : { windowMs }),
+      ...(stale === 'skip' ? { skipStale: true } : {}),
+      ...(maxAgeMs === undefined ? {} : { maxAgeMs }),
     });
   } catch (error) {
     return { error };
@@ -213,7 +243,7 @@ function base(effect: ClaimedEffect): { readonly effect: string; readonly attemp
   return { effect: effect.row.effect_id, attempt: effect.row.attempt, pos: String(effect.row.pos) };
 }
 
-function ended(record: EndedRecord): Step {
+function ended(record: EndedRecord): Extract<Step, { next: 'ended' }> {
   return { next: 'ended', record };
 }
 

@@ -40,7 +40,10 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
       done.push(step.record);
       if (index === lane.effects.length - 1) return void (await settle({ mode: 'next' }));
       // An end without a send is written before anything behind it is sent: after a crash it would be sent after its followers (chaos R7).
-      const mustKeep = step.record.state !== 'completed' || env.clock.monotonicMs() - heldSince > HOLD_SUCCESSES_MS;
+      const mustKeep =
+        step.record.state !== 'completed' ||
+        step.atOnce === true ||
+        env.clock.monotonicMs() - heldSince > HOLD_SUCCESSES_MS;
       if (mustKeep && !(await settle({ mode: 'keep' }))) return;
     }
   } catch (error) {

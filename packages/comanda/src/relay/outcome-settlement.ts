@@ -1,6 +1,7 @@
 import { retryDelayMs } from '../kernel/backoff.js';
 import { RETRY_AFTER_MAX_MS } from '../kernel/limits.js';
 import type { AttemptRecord, EndedRecord } from '../outbox/engine.js';
+import type { Idempotency } from '../ports/effect-kind.js';
 import type { Retry, Unknown } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
@@ -23,7 +24,7 @@ export function settlementOf(
   effect: ClaimedEffect,
   outcome: Retry | Unknown,
   record: AttemptRecord & { readonly pos: string },
-  stopping: boolean,
+  { idempotency, stopping }: { readonly idempotency: Idempotency; readonly stopping: boolean },
 ): Decision {
   const { kind } = lane;
   const { row } = effect;
@@ -55,12 +56,12 @@ export function settlementOf(
   }
   if (certain) return { settlement: { mode: 'retry', delayMs, giveBack: !burns, head } };
   // `retry` of a non-idempotent kind that may have left: the handler's word is not enough to send it again.
-  if (kind.idempotency === 'none')
+  if (idempotency === 'none')
     return { settlement: { ...unknownHead(lane, settledMs), head: { ...head, outcome: 'unknown' } } };
   return {
     settlement: {
       mode: 'unsure',
-      delayMs: kind.idempotency === 'natural' ? Math.max(delayMs, settledMs) : delayMs,
+      delayMs: idempotency === 'natural' ? Math.max(delayMs, settledMs) : delayMs,
       giveBack: !burns,
       head,
     },
@@ -72,9 +73,10 @@ export function boundedWaitMs(ms: number): number {
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS) : 0;
 }
 
-function unknownHead(lane: ClaimedLane, delayMs: number): Settlement {
+/** May have been applied, and the target would not recognise a repetition: looked up when nothing can be under way any more, or put before a person. */
+export function unknownHead(lane: ClaimedLane, delayMs: number, why = 'it may have happened'): Settlement {
   const canAsk = lane.kind.reconcile !== undefined && lane.kind.onUnknown !== 'ask-human';
   return canAsk
     ? { mode: 'unknown', delayMs }
-    : { mode: 'block', trouble: 'unknown', reason: 'unknown: it may have happened and only a person can tell' };
+    : { mode: 'block', trouble: 'unknown', reason: `unknown: ${why} and only a person can tell` };
 }

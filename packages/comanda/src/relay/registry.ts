@@ -1,6 +1,7 @@
 import { comandaError } from '../kernel/errors.js';
 import { type EffectDefinition, kindOf } from '../ports/effect-definition.js';
 import type { EffectKind } from '../ports/effect-kind.js';
+import { contractOf, keyProblem } from './key-window.js';
 
 /** The kinds that a relay can execute, by name. */
 export type Registry = ReadonlyMap<string, EffectKind>;
@@ -10,11 +11,11 @@ export type Registry = ReadonlyMap<string, EffectKind>;
  *
  * @throws ComandaError COMANDA_UNSAFE_EFFECT for kinds whose unknown outcomes would have no way out, COMANDA_INVALID_CONFIG for anything else
  */
-export function createRegistry(effects: readonly (EffectKind | EffectDefinition<never>)[]): Registry {
+export function createRegistry(effects: readonly (EffectKind | EffectDefinition<never>)[], leaseMs: number): Registry {
   const registry = new Map<string, EffectKind>();
   for (const effect of effects) {
     const kind = kindOf(effect);
-    check(kind);
+    check(kind, leaseMs);
     if (registry.has(kind.kind)) throw invalid(`the kind "${kind.kind}" is defined twice`);
     registry.set(kind.kind, kind);
   }
@@ -23,11 +24,13 @@ export function createRegistry(effects: readonly (EffectKind | EffectDefinition<
 
 /** What is published to the database, so that decide() and people know the kind's contract. */
 export function published(kind: EffectKind): Record<string, unknown> {
-  const { version, target, risk, idempotency, onUnknown, maxAttempts, timeoutMs, redact } = kind;
-  return { kind: kind.kind, version, target, risk, idempotency, onUnknown, maxAttempts, timeoutMs, redact };
+  const { version, target, risk, idempotency, onUnknown, maxAttempts, timeoutMs, redact, stale, maxAgeMs } = kind;
+  // JSON has no Infinity: a lifetime without end is null.
+  const contract = { ...(idempotency === 'key' ? { key: contractOf(kind) } : {}), stale, maxAgeMs };
+  return { kind: kind.kind, version, target, risk, idempotency, onUnknown, maxAttempts, timeoutMs, redact, contract };
 }
 
-function check(kind: EffectKind): void {
+function check(kind: EffectKind, leaseMs: number): void {
   const bytes = Buffer.byteLength(kind.kind);
   if (bytes === 0 || bytes > 128) throw invalid(`the kind "${kind.kind}" has ${bytes} bytes, allowed are 1 to 128`);
   whole(kind.maxAttempts, `${kind.kind}: retry.maxAttempts`, 1, 1_000);
@@ -39,6 +42,8 @@ function check(kind: EffectKind): void {
       problem: 'its target recognises no repeated request, and nothing says what to do when an outcome is unknown',
     });
   }
+  const problem = keyProblem(kind, leaseMs);
+  if (problem !== undefined) throw comandaError('COMANDA_UNSAFE_EFFECT', { kind: kind.kind, problem });
 }
 
 function whole(value: number, name: string, min: number, max: number): void {

@@ -51,7 +51,7 @@ export function createRelay(options: RelayOptions): Relay {
   const env: RelayEnvironment = {
     id: `relay-${newId()}`,
     engine: createEngine(deadlined(options.database, clock, Math.max(leaseMs / 2, 2_000)), schema),
-    registry: createRegistry(options.effects),
+    registry: createRegistry(options.effects, leaseMs),
     leaseMs,
     leaseMaxLifeMs: ms(options.leaseMaxLife, LEASE_MAX_LIFE_MS, 'leaseMaxLife', 1_000, 24 * 3_600_000),
     batch: options.batch ?? 10,

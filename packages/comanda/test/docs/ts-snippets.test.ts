@@ -102,7 +102,7 @@ describe('TypeScript of the manual runs', () => {
     vi.stubEnv('PAYMENTS_TOKEN', 'secret');
     vi.stubEnv('MAIL_URL', mailer.url);
     const effects = await import('../../../../docs/snippets/http-effects.js');
-    expect(() => createRegistry([effects.profile, effects.invoice])).not.toThrow();
+    expect(() => createRegistry([effects.profile, effects.invoice], 30_000)).not.toThrow();
     const { makeRelay } = await import('../../../../docs/snippets/run-relays.js');
     const client = await database.connect();
     const decision = {

@@ -10,6 +10,7 @@ export interface EffectInput {
   readonly key?: string;
   readonly orderingKey?: string;
   readonly delayMs?: number;
+  readonly subjectVersion?: number;
   readonly dueAt?: string;
   readonly cancelWindowMs?: number;
 }
