@@ -71,7 +71,10 @@ function lanesOf(
     let found = lanes.get(row.lane);
     if (found === undefined) {
       const times = { trustedUntil: askedAt + env.leaseMs, heldSince: askedAt };
-      found = { lane: { lane: row.lane, fence: row.fence, kind, effects: [], ...times, stop: new Stop() }, rows: [] };
+      found = {
+        lane: { lane: row.lane, fence: row.fence, kind, effects: [], ...times, waiting: false, stop: new Stop() },
+        rows: [],
+      };
       lanes.set(row.lane, found);
     }
     if (row.pos !== null) found.rows.push(row);

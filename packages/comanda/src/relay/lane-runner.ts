@@ -1,13 +1,14 @@
+import { WORKER_LOST_MAX } from '../kernel/limits.js';
 import type { EndedRecord } from '../outbox/engine.js';
-import type { ClaimedLane } from './claimed-lane.js';
-import { type EffectServices, runEffect } from './effect-step.js';
+import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
+import { type EffectServices, runEffect, type Step } from './effect-step.js';
 import type { Settlement, Settler } from './settler.js';
+import type { RunSuspect } from './suspects.js';
 
 /** What a lane needs from its relay while it runs. */
 export interface LaneServices extends EffectServices {
   readonly settler: Settler;
-  /** At most one suspect of a dead process executes at a time here: the one that kills is then alone (redteam 1.7). */
-  readonly alone: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly runSuspect: RunSuspect;
 }
 
 /** Successes are written together at the end of the claimed prefix, or when the first of them has waited so long. */
@@ -31,9 +32,7 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
   try {
     for (const [index, effect] of lane.effects.entries()) {
       const step =
-        effect.row.lost > 0
-          ? await services.alone(() => runEffect(services, lane, effect))
-          : await runEffect(services, lane, effect);
+        effect.row.lost > 0 ? await asSuspect(services, lane, effect) : await runEffect(services, lane, effect);
       if (step.next === 'gone') break;
       if (step.next === 'stop') return void (await settle(step.settlement));
       if (done.length === 0) heldSince = env.clock.monotonicMs();
@@ -50,4 +49,12 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
     env.emit({ type: 'warning', code: 'lane_failed', message: `lane ${lane.lane} was left to its lease`, error });
   }
   if (done.length > 0) await settle({ mode: 'next' });
+}
+
+function asSuspect(services: LaneServices, lane: ClaimedLane, effect: ClaimedEffect): Promise<Step> {
+  lane.waiting = true;
+  return services.runSuspect(effect.row.lost >= WORKER_LOST_MAX - 1, () => {
+    lane.waiting = false;
+    return runEffect(services, lane, effect);
+  });
 }

@@ -19,7 +19,8 @@ import type { AiActions, Relay, RelayOptions, RelayStatus } from './options.js';
 import { createRegistry, published } from './registry.js';
 import { createSendGate } from './send-gate.js';
 import { createSettler, keepEvidence } from './settler.js';
-import { createAlone, createBell } from './signal.js';
+import { createBell } from './signal.js';
+import { createSuspects } from './suspects.js';
 
 const FLOORS = { enabled: 'none', unset: 'agents', disabled: 'agents_and_undeclared' } as const satisfies Record<
   AiActions,
@@ -67,7 +68,6 @@ export function createRelay(options: RelayOptions): Relay {
   const bell = createBell(clock);
   const settler = createSettler(env);
   const gate = createSendGate(env);
-  const alone = createAlone();
   const pauses = new Map<string, number>();
   let leases: Leases | undefined;
   let state: RelayStatus['state'] = 'new';
@@ -85,7 +85,7 @@ export function createRelay(options: RelayOptions): Relay {
     env,
     gate,
     settler,
-    alone,
+    runSuspect: createSuspects(clock),
     stopping: () => state === 'stopping' || state === 'stopped',
     late: (lane: ClaimedLane, record: AttemptRecord) => void keepEvidence(env, lane, [record]),
     pauseTarget: (target: string, forMs: number) =>
@@ -94,8 +94,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   /** Free places per kind: each kind is its own bulkhead. Paused targets get none. */
   const room = (): KindRequest[] => {
-    const busy = new Map<string, number>();
-    for (const lane of lanes.keys()) busy.set(lane.kind.kind, (busy.get(lane.kind.kind) ?? 0) + 1);
+    const busy = busyPlaces(lanes.keys());
     const now = clock.monotonicMs();
     return [...env.registry.values()].map((kind) => ({
       kind: kind.kind,
@@ -278,6 +277,21 @@ export function createRelay(options: RelayOptions): Relay {
     }),
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/**
+ * Places taken, per kind. What waits for its turn as a suspect takes none, so that new work goes on after the death of a relay - up to as many as there are places,
+ * because each is held in memory and renewed.
+ */
+function busyPlaces(lanes: Iterable<ClaimedLane>): ReadonlyMap<string, number> {
+  const busy = new Map<string, number>();
+  const waiting = new Map<string, number>();
+  for (const { kind, waiting: waits } of lanes) {
+    const queue = waiting.get(kind.kind) ?? 0;
+    if (waits && queue < kind.concurrency) waiting.set(kind.kind, queue + 1);
+    else busy.set(kind.kind, (busy.get(kind.kind) ?? 0) + 1);
+  }
+  return busy;
 }
 
 /** A throwing observer is the observer's problem. */

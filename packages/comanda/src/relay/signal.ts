@@ -31,13 +31,3 @@ export function createBell(clock: Clock): Bell {
     },
   };
 }
-
-/** Runs one piece of work at a time, in the order asked. */
-export function createAlone(): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let tail: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const mine = tail.then(work, work);
-    tail = mine.catch(() => undefined);
-    return mine;
-  };
-}

@@ -272,4 +272,35 @@ describe('uncertain outcomes', () => {
     );
     expect((first?.at ?? 0) - (lane?.ends ?? 0)).toBeGreaterThanOrEqual(390);
   });
+
+  it('the suspects of a dead relay do not hold up new work, of their kind or of another', async () => {
+    const b = await bench();
+    const slow = new Set<string>();
+    const pay = counting(
+      'pay',
+      async (_input, context) => {
+        if (!context.idempotencyKey.startsWith('old')) return completed();
+        slow.add(context.idempotencyKey);
+        await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }));
+        return completed();
+      },
+      { timeout: 30_000, concurrency: 4 },
+    );
+    for (let i = 0; i < 4; i += 1) await b.effect(`old${i}`, 'pay');
+    await b.rows(`select * from comanda.route('{"relay":"dead","leaseMs":1,"kinds":[{"kind":"pay","lanes":4}]}')`);
+    const relay = b.relay({ effects: [pay, counting('note')] });
+    await relay.start();
+    await eventually(() => slow.size === 1, { what: 'the first suspect, at a target that hangs' });
+    const before = slow.size;
+    await b.effect('new', 'pay');
+    await b.effect('other', 'note');
+    await eventually(
+      async () => (await state(b, 'new/pay')) === 'completed' && (await state(b, 'other/note')) === 'completed',
+      { what: 'new work', withinMs: 900 },
+    );
+    expect(before).toBe(1);
+    // Each that has lived for a moment lets the next one begin.
+    await eventually(() => slow.size === 4, { what: 'all suspects under way at once' });
+    expect(relay.status().lanes).toBe(4);
+  });
 });
