@@ -4,7 +4,7 @@ import { fromDatabaseError, inSchema } from 'comanda/internal';
 /** What a person asks of one effect. */
 export interface EffectRequest {
   readonly effect: string;
-  readonly action: 'skip' | 'redrive' | 'resolve';
+  readonly action: 'skip' | 'redrive' | 'release' | 'resolve';
   readonly by: string;
   readonly reason: string;
   readonly as?: 'completed' | 'failed' | 'pending';

@@ -30,9 +30,19 @@ export function redriveCommand(context: Context): Command {
     command(
       'redrive',
       'try a dead letter again',
-      `Tries a dead letter again, under the same idempotency key, after its cause was repaired. ${APPLIED}`,
+      `Tries a dead letter again, under the same idempotency key, after its cause was repaired. What may have been applied, and whose key the provider may have forgotten, is looked up first. ${APPLIED}`,
     ),
   ).action(does(context, (word: string, options: ActOptions) => ask(context, word, options, 'redrive', {})));
+}
+
+export function releaseCommand(context: Context): Command {
+  return act(
+    command(
+      'release',
+      'do not let an effect wait any longer',
+      `Lets a delayed effect, one in its cancel window, or one that backs off after a failure run now. Refused for what waits for an approval, and for an uncertain try: its wait is for a request that may be under way. ${APPLIED}`,
+    ),
+  ).action(does(context, (word: string, options: ActOptions) => ask(context, word, options, 'release', {})));
 }
 
 export function resolveCommand(context: Context): Command {

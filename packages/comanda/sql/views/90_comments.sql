@@ -423,7 +423,7 @@ comment on function comanda.decide_many(jsonb) is
 comment on function comanda.cancel(jsonb) is
   'Can these effects still be taken back? Takes {key, name?, by?, reason?}. cancelled: it never ran. requested: its relay answers. too late: it has ended. CM007 when there is no such effect.';
 comment on function comanda.request(jsonb) is
-  'Let a person act on one effect? Takes {effect, action: skip | redrive | resolve, by, reason, as?: completed | failed | pending, providerId?}. A relay applies it within seconds and answers in effect_request.';
+  'Let a person act on one effect? Takes {effect, action: skip | redrive | release | resolve, by, reason, as?: completed | failed | pending, providerId?}. A relay applies it within seconds and answers in effect_request.';
 comment on function comanda.switch_set(jsonb) is
   'Turn a scope on or off? Takes {scope, mode: run | hold | drain | stop, by, reason, owner?, backup?}. Returns the version; a relay whose switch_version is as high obeys it.';
 comment on function comanda.relay_beat(jsonb) is
