@@ -72,7 +72,7 @@ begin
           when not a.suspect and exists (select from comanda.effect_request q where q.effect_id = a.effect_id and q.answered_at is null and q.action = 'cancel') then 'cancel'
           -- Only what was certainly not sent can still be left out.
           when a.skip_stale and not a.suspect and comanda.is_stale(a.effect_id) then 'stale'
-          when not a.suspect and exists (select from comanda.effect e where e.id = a.effect_id and greatest(e.created_at, e.due_at) + a.max_age <= clock_timestamp()) then 'expired'
+          when a.max_age is not null and not a.suspect and exists (select from comanda.effect e where e.id = a.effect_id and greatest(e.created_at, e.due_at) + a.max_age <= clock_timestamp()) then 'expired'
           when a.forgotten then 'go:none'
           else 'go' end as answer from answered a),
     started as (
