@@ -1,3 +1,4 @@
+import { profiles } from 'comanda';
 import { httpEffect, httpTransport } from 'comanda/transports/http';
 
 // #region keyed
@@ -6,13 +7,25 @@ export const refund = httpEffect({
   kind: 'issue_refund',
   target: 'payments',
   risk: 'irreversible',
-  idempotency: 'key',
+  idempotency: profiles.stripe,
   request: {
     url: `${process.env['PAYMENTS_URL']}/refunds`,
     headers: { authorization: `Bearer ${process.env['PAYMENTS_TOKEN']}` },
   },
   providerId: '/id',
   redact: ['customer.email'],
+  allowPrivateAddresses: ['127.0.0.1'], // hidden
+});
+// #endregion
+
+// #region profile
+/** A provider that looks for the key in the body, and forgets it after an hour. */
+export const charge = httpEffect({
+  kind: 'charge_card',
+  target: 'cards',
+  risk: 'irreversible',
+  idempotency: { mode: 'key', carrier: { body: '/idempotency_key' }, lifetime: '1h', keyMaxBytes: 45 },
+  request: { url: `${process.env['PAYMENTS_URL']}/payments` },
   allowPrivateAddresses: ['127.0.0.1'], // hidden
 });
 // #endregion

@@ -6,6 +6,7 @@ import { errorSections, errorTable } from './errors.mjs';
 import { classificationTable } from './http-classification.mjs';
 import { limitsTable } from './limits.mjs';
 import { optionsTable } from './options.mjs';
+import { profilesTable } from './profiles.mjs';
 import { stateDiagram, stepTable } from './states.mjs';
 
 /** Limits of what is not shipped yet. */
@@ -15,11 +16,13 @@ const NOT_SHIPPED = ['KEY_RETENTION_MS'];
 export async function makeFragments(root) {
   const built = (path) => load(join(root, 'packages/comanda/dist', path));
   const source = (path) => join(root, 'packages/comanda/src', path);
-  const [{ ERRORS }, states, { HTTP_CLASSIFICATION }, limits] = await Promise.all([
+  const [{ ERRORS }, states, { HTTP_CLASSIFICATION }, limits, { profiles }, { repetitionOf }] = await Promise.all([
     built('kernel/error-registry.js'),
     built('kernel/states.js'),
     built('transports/http/classify.js'),
     built('kernel/limits.js'),
+    built('ports/profiles.js'),
+    built('ports/key-contract.js'),
   ]);
   return {
     'error-table': errorTable(ERRORS),
@@ -32,6 +35,13 @@ export async function makeFragments(root) {
     'relay-options': optionsTable(source('relay/options.ts'), 'RelayOptions'),
     'effect-spec': optionsTable(source('relay/define-effect.ts'), 'EffectSpec'),
     'http-effect': optionsTable(source('transports/http/types.ts'), 'HttpEffectDefinition'),
+    'key-profile': optionsTable(source('ports/idempotency.ts'), 'KeyProfile'),
+    profiles: profilesTable(source('ports/profiles.ts'), profiles, repetitionOf),
+    'http-effect-json': optionsTable(source('transports/http/json/types.ts'), 'HttpEffectJson'),
+    'http-retry-json': optionsTable(source('transports/http/json/types.ts'), 'HttpRetryJson'),
+    'http-reconcile-json': optionsTable(source('transports/http/json/types.ts'), 'HttpReconcileJson'),
+    'http-condition-json': optionsTable(source('transports/http/json/condition.ts'), 'HttpConditionJson'),
+    'http-request-json': optionsTable(source('transports/http/json/request-template.ts'), 'HttpRequestJson'),
     'http-transport': optionsTable(source('transports/http/transport.ts'), 'HttpTransportOptions'),
     decision: optionsTable(source('ports/intent.ts'), 'Decision'),
     'effect-options': optionsTable(source('ports/intent.ts'), 'EffectOptions'),

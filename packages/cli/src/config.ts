@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { EffectDefinition, EffectKind } from 'comanda';
+import { type ComandaError, type EffectDefinition, type EffectKind, isComandaError } from 'comanda';
 import { didYouMean } from 'comanda/internal';
 import type { Environment } from './environment.js';
 import { badConfig } from './failure.js';
-import { withSecrets } from './secrets.js';
 
 /** What a relay executes, from the deployment's own file. */
 export type ConfiguredEffect = EffectKind | EffectDefinition<never>;
@@ -33,7 +32,25 @@ async function fromJson(path: string, file: string, env: Environment): Promise<r
   });
   const specs = effectsOf(parseJson(text, file), file);
   const { httpEffectFromJson } = await import('comanda/transports/http');
-  return specs.map((spec) => httpEffectFromJson(withSecrets(spec, env)));
+  const made = specs.map((spec) => attempt(() => httpEffectFromJson(spec, { variables: env })));
+  const errors = made.flatMap((one) => ('error' in one ? [one.error] : []));
+  const [first] = errors;
+  if (first === undefined) return made.flatMap((one) => ('effect' in one ? [one.effect] : []));
+  if (errors.length === 1) throw first;
+  // Everything wrong is said at once.
+  const problems = errors.map(({ code, details, message }) =>
+    code === 'COMANDA_INVALID_CONFIG' ? String(details['problem']) : message,
+  );
+  throw badConfig(`The configuration ${file} cannot be used: ${problems.join('; ')}. Nothing was executed.`);
+}
+
+function attempt<Effect>(make: () => Effect): { readonly effect: Effect } | { readonly error: ComandaError } {
+  try {
+    return { effect: make() };
+  } catch (error) {
+    if (isComandaError(error)) return { error };
+    throw error;
+  }
 }
 
 async function fromModule(path: string, file: string): Promise<readonly ConfiguredEffect[]> {

@@ -61,7 +61,7 @@ export default {
 };
 \`\`\`
 
-or a JSON file with HTTP effects. \`\${env:NAME}\` in any of its texts is replaced by the variable \`NAME\`, which must be set, so that secrets stay out of the file:
+or a JSON file with [HTTP effects](configuration.md#http-effects-as-json). \`\${env:NAME}\` in values of headers is replaced by the variable \`NAME\`, which must be set, so that secrets stay out of the file; nowhere else:
 
 \`\`\`json
 {

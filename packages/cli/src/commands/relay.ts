@@ -28,7 +28,7 @@ export function relayCommand(context: Context): Command {
       'execute decided effects until SIGTERM or Ctrl-C',
       [
         'Executes the effects of the kinds that the configuration defines, until SIGTERM or Ctrl-C: then it takes nothing new, lets what runs end within --grace, and writes every outcome. A second signal ends it at once (exit code 143 or 130); leases then end by themselves.',
-        `FILE is a module (.mjs, .js) whose default export is { effects: [...] }, or JSON { "effects": [...] } with HTTP effects; \${env:NAME} in its texts is replaced by the variable NAME.`,
+        `FILE is a module (.mjs, .js) whose default export is { effects: [...] }, or JSON { "effects": [...] } with HTTP effects; \${env:NAME} in values of its headers is replaced by the variable NAME.`,
         'AI_ACTIONS_ENABLED must be "true" for effects that agents decide to leave; anything else holds them.',
       ].join('\n'),
     )

@@ -4,7 +4,16 @@ import type { Idempotency } from '../../ports/effect-kind.js';
 import { classificationRow, classify, HTTP_CLASSIFICATION, type HttpEvent } from './classify.js';
 
 const idempotency = fc.constantFrom<Idempotency>('key', 'natural', 'none');
-const withoutAnswer = ['addressRefused', 'notMade', 'unusable', 'released', 'notSent', 'noAnswer', 'refused'] as const;
+const withoutAnswer = [
+  'addressRefused',
+  'unfit',
+  'notMade',
+  'unusable',
+  'released',
+  'notSent',
+  'noAnswer',
+  'refused',
+] as const;
 const event: fc.Arbitrary<HttpEvent> = fc.oneof(
   fc.constantFrom(...withoutAnswer).map((type): HttpEvent => ({ type, evidence: { errorClass: 'x' } })),
   fc
@@ -38,6 +47,7 @@ describe('classify', () => {
       ...withoutAnswer.map((type): HttpEvent => ({ type, evidence: {} })),
       ...statuses.map((status): HttpEvent => ({ type: 'status', status, backoffMs: 1, evidence: {} })),
       ...statuses.map((status): HttpEvent => ({ type: 'status', status, backoffMs: 1, retryAfterMs: 1, evidence: {} })),
+      { type: 'status', status: 409, inProgress: true, backoffMs: 1, evidence: {} },
     ];
     const used = new Set(events.map((one) => classificationRow(one).id));
     expect([...used].sort()).toEqual(HTTP_CLASSIFICATION.map(({ id }) => id).sort());

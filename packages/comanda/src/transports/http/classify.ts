@@ -10,12 +10,22 @@ export type HttpEvent =
       readonly status: number;
       /** From a Retry-After that makes sense. */
       readonly retryAfterMs?: number;
+      /** A 409 by which this target says that an earlier request with the key is still at work. */
+      readonly inProgress?: true;
       /** The longest back-off after this attempt. */
       readonly backoffMs: number;
       readonly evidence: Evidence;
     };
 
-type EventWithoutAnswer = 'addressRefused' | 'notMade' | 'unusable' | 'released' | 'notSent' | 'noAnswer' | 'refused';
+type EventWithoutAnswer =
+  | 'addressRefused'
+  | 'unfit'
+  | 'notMade'
+  | 'unusable'
+  | 'released'
+  | 'notSent'
+  | 'noAnswer'
+  | 'refused';
 
 /** What to do, as data. `wait` is the lower bound of the time to the next attempt. */
 export type Verdict =
@@ -39,6 +49,7 @@ export interface ClassificationRow {
         readonly event: 'status';
         readonly status: readonly (readonly [from: number, to: number])[];
         readonly retryAfter?: true;
+        readonly inProgress?: true;
       };
   readonly key: Verdict;
   readonly natural: Verdict;
@@ -64,8 +75,14 @@ export const HTTP_CLASSIFICATION: readonly ClassificationRow[] = [
     ...always(FAILED),
   },
   {
+    id: 'unfit',
+    when: 'The payload does not fit: a placeholder has no value that could stand in its place, or the place of the key is taken; no request was made.',
+    match: { event: 'unfit' },
+    ...always(FAILED),
+  },
+  {
     id: 'not-made',
-    when: 'The request could not be made from the payload (the function threw, URL or header not valid).',
+    when: 'The request could not be made (the function threw, URL or header not valid).',
     match: { event: 'notMade' },
     ...always(NOT_SENT),
   },
@@ -138,12 +155,18 @@ export const HTTP_CLASSIFICATION: readonly ClassificationRow[] = [
     ...always({ ...NOT_SENT, wait: 'backoff' }),
   },
   {
-    id: '409',
-    when: '409: with a key, an earlier attempt is still in progress at the provider.',
-    match: { event: 'status', status: [[409, 409]] },
-    key: { ...MAY_BE_APPLIED, wait: 'backoff' },
+    id: '409-in-progress',
+    when: '409 of a target whose profile says so: an earlier attempt with the key is still at work. Looked at again until the key could be forgotten.',
+    match: { event: 'status', status: [[409, 409]], inProgress: true },
+    key: { ...MAY_BE_APPLIED, burnsAttempt: false, wait: 'backoff' },
     natural: FAILED,
-    none: FAILED,
+    none: UNKNOWN,
+  },
+  {
+    id: '409',
+    when: 'Every other 409: a conflict of the resource.',
+    match: { event: 'status', status: [[409, 409]] },
+    ...always(FAILED),
   },
   {
     id: '422',
@@ -172,10 +195,11 @@ export const HTTP_CLASSIFICATION: readonly ClassificationRow[] = [
 export function classificationRow(event: HttpEvent): ClassificationRow {
   const row = HTTP_CLASSIFICATION.find(({ match }) => {
     if (match.event !== 'status' || event.type !== 'status') return match.event === event.type;
-    const { status, retryAfterMs } = event;
+    const { status, retryAfterMs, inProgress } = event;
     return (
       match.status.some(([from, to]) => status >= from && status <= to) &&
-      (match.retryAfter === undefined || retryAfterMs !== undefined)
+      (match.retryAfter === undefined || retryAfterMs !== undefined) &&
+      (match.inProgress === undefined || inProgress === true)
     );
   });
   if (row === undefined) throw new RangeError(`no row classifies ${JSON.stringify(event)}`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isComandaError } from '../../kernel/errors.js';
+import { profiles } from '../../ports/profiles.js';
 import { httpEffect } from './http-effect.js';
-import { httpEffectFromJson } from './http-effect-from-json.js';
 import type { HttpEffectDefinition } from './types.js';
 
 const base = {
@@ -10,6 +10,8 @@ const base = {
   idempotency: 'key',
   request: { url: 'https://pay.example.com/refunds' },
 } as const satisfies HttpEffectDefinition;
+
+const inBody = { mode: 'key', carrier: { body: '/key' } } as const;
 
 function problem(run: () => unknown): string {
   try {
@@ -58,11 +60,54 @@ describe('httpEffect', () => {
     [{ onUnknown: 'reconcile' }, "onUnknown is 'reconcile' but there is no reconcile"],
     [{ providerId: 'id' }, "providerId must start with '/', e.g. '/id'"],
     [{ idempotencyHeader: 'a b' }, '"a b" is not a header name'],
+    [{ maxAge: '9000d' }, "maxAge is '9000d', allowed is 1ms to 400d"],
+    [
+      { idempotency: profiles.stripe, idempotencyHeader: 'X-Key' },
+      'idempotencyHeader and a profile are both given; name the header in idempotency.carrier',
+    ],
+    [{ idempotency: { mode: 'key', carrier: { header: 'a b' } } }, '"a b" is not a header name'],
+    [
+      { idempotency: { mode: 'key', carrier: { body: '' } } },
+      "idempotency.carrier.body is empty, expected a place such as '/idempotency_key'",
+    ],
+    [
+      { idempotency: { mode: 'key', carrier: { body: 'key' } } },
+      "idempotency.carrier.body must start with '/', e.g. '/id'",
+    ],
+    [
+      { idempotency: inBody, request: { url: 'https://pay.example.com/', method: 'delete' } },
+      'the idempotency key goes into the body at /key, and DELETE has none',
+    ],
+    [
+      { idempotency: inBody, request: { url: 'https://pay.example.com/', body: 'a=1' } },
+      'the idempotency key goes into the body at /key, and the request has a fixed one',
+    ],
+    [
+      { idempotency: { mode: 'key', lifetime: '2m', margin: '2m' } },
+      'idempotency.margin is 120000 ms and the key lives 120000 ms: nothing is left in which an attempt could be repeated',
+    ],
     [{ request: { url: 'pay.example.com' } }, 'the URL is not absolute, expected https://host/path'],
   ] as const)('L13: refuses %j at start', (more, message) => {
     expect(problem(() => httpEffect({ ...base, ...more }))).toBe(
       `COMANDA_INVALID_CONFIG HTTP effect 'issue_refund': ${message}`,
     );
+  });
+
+  it('keeps what the target guarantees about keys', () => {
+    const { idempotency, key } = httpEffect({ ...base, idempotency: profiles.qonto }).definition;
+    expect([idempotency, key]).toEqual([
+      'key',
+      {
+        carrier: { header: 'X-Qonto-Idempotency-Key' },
+        lifetimeMs: 1_800_000,
+        marginMs: 360_000,
+        keyMaxBytes: 255,
+        conflict: 'in-progress',
+        bodyMismatch: 'ignored',
+        replays: 'success',
+      },
+    ]);
+    expect(httpEffect({ ...base, idempotency: 'natural' }).definition.key).toBeUndefined();
   });
 
   it('refuses an irreversible kind whose unknown outcomes nobody could clear up', () => {
@@ -71,78 +116,5 @@ describe('httpEffect', () => {
     expect(problem(() => httpEffect({ ...none, onUnknown: 'ask-human' }))).toBe('none');
     expect(problem(() => httpEffect({ ...none, reconcile: { request: base.request } }))).toBe('none');
     expect(problem(() => httpEffect({ ...none, risk: 'reversible' }))).toBe('none');
-  });
-});
-
-describe('httpEffectFromJson', () => {
-  const json = {
-    kind: 'issue_refund',
-    url: 'https://pay.example.com/refunds',
-    risk: 'irreversible',
-    idempotency: 'key',
-  };
-
-  it('reads what it knows', () => {
-    const spec = {
-      ...json,
-      target: 'payments',
-      method: 'PUT',
-      headers: { Authorization: 'Bearer x' },
-      timeout: '5s',
-      retry: { maxAttempts: 3, baseDelay: '2s', maxDelay: '1m', backoff: 'exponential' },
-      redact: ['customer.email'],
-    };
-    expect(httpEffectFromJson(JSON.parse(JSON.stringify(spec))).definition).toMatchObject({
-      target: 'payments',
-      timeoutMs: 5_000,
-      maxAttempts: 3,
-      backoffBaseMs: 2_000,
-      backoffMaxMs: 60_000,
-      redact: ['customer.email'],
-    });
-  });
-
-  it.each([
-    ['no object', [], 'HTTP effect: must be an object'],
-    [
-      'a typing error',
-      { ...json, tmeout: '5s' },
-      "HTTP effect 'issue_refund': unknown property 'tmeout', did you mean 'timeout'?",
-    ],
-    ['an unknown property', { ...json, zebra: 1 }, "HTTP effect 'issue_refund': unknown property 'zebra'"],
-    [
-      'a property of an object’s prototype',
-      { ...json, toString: 1 },
-      "HTTP effect 'issue_refund': unknown property 'toString'",
-    ],
-    [
-      'a typing error inside',
-      { ...json, retry: { maxAttempt: 3 } },
-      "HTTP effect 'issue_refund': unknown property 'retry.maxAttempt', did you mean 'retry.maxAttempts'?",
-    ],
-    [
-      'missing properties',
-      { kind: 'k' },
-      "HTTP effect 'k': 'url' is missing; 'risk' is missing; 'idempotency' is missing",
-    ],
-    [
-      'wrong types',
-      { ...json, idempotency: 'yes', headers: { a: 1 }, version: '1', retry: [], redact: 'x', idempotencyHeader: true },
-      "HTTP effect 'issue_refund': 'version' must be a whole number from 1; 'headers' must be an object of names and texts; " +
-        "'idempotency' must be one of 'key', 'natural', 'none'; 'idempotencyHeader' must be a text that is not empty, or false; " +
-        "'retry' must be an object; 'redact' must be a list of texts",
-    ],
-    [
-      'a wrong duration',
-      { ...json, timeout: '5 parsecs' },
-      "HTTP effect 'issue_refund': timeout is '5 parsecs', expected milliseconds or a text such as '20s', '10m' or '72h'",
-    ],
-    [
-      'a private address',
-      { ...json, url: 'http://10.0.0.1/' },
-      "HTTP effect 'issue_refund': 10.0.0.1 is a private address; list it in allowPrivateAddresses if the target really is inside your network",
-    ],
-  ])('refuses %s', (_, spec, message) => {
-    expect(problem(() => httpEffectFromJson(spec))).toBe(`COMANDA_INVALID_CONFIG ${message}`);
   });
 });

@@ -9,7 +9,11 @@ export {
 } from './classify.js';
 export type { Exchange } from './exchange.js';
 export { httpEffect } from './http-effect.js';
-export { type HttpEffectJson, httpEffectFromJson } from './http-effect-from-json.js';
+export type { HttpConditionJson } from './json/condition.js';
+export { type HttpEffectFromJsonOptions, httpEffectFromJson } from './json/http-effect-from-json.js';
+export type { HttpRequestJson } from './json/request-template.js';
+export type { HttpEffectJson, HttpReconcileJson, HttpRetryJson } from './json/types.js';
+export { headerText } from './sent-key.js';
 export { type HttpTransport, type HttpTransportOptions, httpTransport, type TransportLimits } from './transport.js';
 export type {
   HttpEffect,
@@ -20,4 +24,4 @@ export type {
   HttpRequestSource,
   HttpResponse,
 } from './types.js';
-export { headerText, type WireRequest } from './wire.js';
+export type { WireRequest } from './wire.js';

@@ -3,12 +3,16 @@
  * `undefined` when there is no such value.
  */
 export function readPointer(value: unknown, pointer: string): unknown {
-  if (pointer === '') return value;
+  return pointerTokens(pointer).reduce(step, value);
+}
+
+/** The names that lead to a value, unescaped; none for the empty text. */
+export function pointerTokens(pointer: string): string[] {
+  if (pointer === '') return [];
   return pointer
     .slice(1)
     .split('/')
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce(step, value);
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Why a text is not a JSON pointer, or `undefined`. */

@@ -8,16 +8,22 @@ import { parseRetryAfter } from './retry-after.js';
 import { type RunOptions, runRequest, type Sent } from './run-request.js';
 import type { HttpEffect, HttpEffectDefinition, HttpResponse } from './types.js';
 
+/** What an attempt needs besides its request. */
+export interface PerformOptions extends RunOptions, Backoff {
+  /** Whether a 409 of this target says that an earlier request with the key is still at work. */
+  readonly waitsAt409: boolean;
+}
+
 /** Executes one attempt: request, answer, verdict. Never rejects. */
 export async function performRequest<Input>(
   definition: HttpEffectDefinition<Input>,
   effect: HttpEffect<Input>,
   context: PerformContext,
-  options: RunOptions & Backoff,
+  options: PerformOptions,
 ): Promise<Outcome> {
   const sent = await runRequest(definition.request, effect, context, options);
-  if (sent.type !== 'answer') return classify(definition.idempotency, sent);
-  return classify(definition.idempotency, judge(definition, sent, effect.attempt, options));
+  if (sent.type !== 'answer') return classify(context.idempotency, sent);
+  return classify(context.idempotency, judge(definition, sent, effect.attempt, options));
 }
 
 type Answered = Extract<Sent, { type: 'answer' }>;
@@ -26,13 +32,13 @@ function judge<Input>(
   definition: HttpEffectDefinition<Input>,
   { response, hidden }: Answered,
   attempt: number,
-  options: RunOptions & Backoff,
+  options: PerformOptions,
 ): HttpEvent {
   const { status, headers } = response;
   const evidence = answerEvidence(response, hidden);
   const verdict = check(definition.success, response);
   if (verdict === 'accepted') {
-    const completed = { ...evidence, ...providerIdOf(definition.providerId, response) };
+    const completed = { ...evidence, ...providerIdOf(definition.providerId, response, hidden) };
     return { type: 'status', status: 200, backoffMs: 0, evidence: completed };
   }
   if (status >= 200 && status <= 299) return { ...verdict, evidence: { ...evidence, ...verdict.evidence } };
@@ -42,6 +48,7 @@ function judge<Input>(
     status,
     backoffMs: backoffCeilingMs(attempt, options),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(status === 409 && options.waitsAt409 ? { inProgress: true } : {}),
     evidence: { ...evidence, errorClass: `http_${status}`, errorText: textOf(status) },
   };
 }

@@ -1,8 +1,8 @@
 import { describeThrown } from '../../kernel/describe-thrown.js';
-import { valuesAt } from '../../kernel/redact.js';
+import { maskSecrets, valuesAt } from '../../kernel/redact.js';
 import type { PerformContext } from '../../ports/effect-kind.js';
 import type { ReconcileResult } from '../../ports/outcome.js';
-import { answerEvidence, providerIdOf } from './response.js';
+import { answerEvidence, type Hidden, providerIdOf } from './response.js';
 import { hide, type RunOptions, runRequest } from './run-request.js';
 import type { HttpEffect, HttpEffectDefinition, HttpFinding, HttpResponse } from './types.js';
 
@@ -19,7 +19,7 @@ export async function lookUp<Input>(
     try {
       return toResult(await reconcile(effect, context.signal));
     } catch (thrown) {
-      const secrets = valuesAt(effect.payloadText, options.redact);
+      const secrets = [...valuesAt(effect.payloadText, options.redact), ...options.secrets];
       return { found: 'cannotTell', ...hide(describeThrown(thrown), secrets) };
     }
   }
@@ -29,8 +29,8 @@ export async function lookUp<Input>(
   const evidence = answerEvidence(response, hidden);
   try {
     const finding = toResult(reconcile.read?.(response, effect) ?? byStatus(response));
-    const id = finding.found === 'applied' ? providerIdOf(definition.providerId, response) : {};
-    return { ...evidence, ...id, ...finding };
+    const id = finding.found === 'applied' ? providerIdOf(definition.providerId, response, hidden) : {};
+    return { ...evidence, ...id, ...masked(finding, hidden) };
   } catch (thrown) {
     const { errorClass } = describeThrown(thrown);
     return { found: 'cannotTell', ...evidence, errorClass, errorText: 'the answer of the look-up could not be read' };
@@ -40,6 +40,15 @@ export async function lookUp<Input>(
 function byStatus({ status }: HttpResponse): HttpFinding {
   if (status >= 200 && status <= 299) return 'applied';
   return status === 404 ? 'absent' : 'cannotTell';
+}
+
+/** What a kind read out of the answer is as little to be trusted as the answer. */
+function masked(finding: ReconcileResult, { secrets }: Hidden): ReconcileResult {
+  const clean = (name: 'providerId' | 'errorText' | 'response') => {
+    const text = finding[name];
+    return text === undefined ? {} : { [name]: maskSecrets(String(text), secrets) };
+  };
+  return { ...finding, ...clean('providerId'), ...clean('errorText'), ...clean('response') };
 }
 
 function toResult(finding: HttpFinding): ReconcileResult {

@@ -1,7 +1,6 @@
 import { parseJsonLossless } from '../../kernel/json-parse.js';
 import { STORED_RESPONSE_MAX_BYTES } from '../../kernel/limits.js';
 import { redactText } from '../../kernel/redact.js';
-import { cutToBytes, stripControls } from '../../kernel/text.js';
 import type { Evidence } from '../../ports/outcome.js';
 import type { Exchange } from './exchange.js';
 import { readPointer } from './json-pointer.js';
@@ -46,14 +45,25 @@ export function answerEvidence(response: HttpResponse, hidden: Hidden): Evidence
   return { status: response.status, ...(text === '' ? {} : { response: text }) };
 }
 
-/** The provider's identifier, by JSON pointer or function; nothing when it is not there or cannot be read. */
+/** The provider's identifier, by JSON pointer or function, without what must not be stored; nothing when it is not there or cannot be read. */
 export function providerIdOf(
   source: string | ((response: HttpResponse) => string | undefined) | undefined,
   response: HttpResponse,
+  { secrets }: Hidden,
 ): Pick<Evidence, 'providerId'> {
-  const value = typeof source === 'string' ? readPointer(response.json(), source) : safely(() => source?.(response));
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return {};
-  return { providerId: cutToBytes(stripControls(String(value)), PROVIDER_ID_MAX_BYTES) };
+  const value = typeof source === 'string' ? providerIdAt(source, response) : safely(() => source?.(response));
+  if (!isIdentifier(value)) return {};
+  return { providerId: redactText(String(value), { secrets, maxBytes: PROVIDER_ID_MAX_BYTES }) };
+}
+
+/** The provider's identifier at a JSON pointer: a text or a number. */
+export function providerIdAt(pointer: string, response: HttpResponse): string | undefined {
+  const value = readPointer(response.json(), pointer);
+  return isIdentifier(value) ? String(value) : undefined;
+}
+
+function isIdentifier(value: unknown): value is string | number | bigint {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
 }
 
 function safely<T>(run: () => T): T | undefined {

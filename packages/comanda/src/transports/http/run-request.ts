@@ -8,12 +8,13 @@ import type { NoAnswer } from './exchange.js';
 import { type Hidden, toResponse } from './response.js';
 import type { HttpTransport } from './transport.js';
 import type { HttpEffect, HttpRequestSource, HttpResponse } from './types.js';
+import { isUnfit } from './unfit.js';
 import { type WireOptions, type WireRequest, wireRequest } from './wire.js';
 
 /** What came of making and sending a request. */
 export type Sent =
   | {
-      readonly type: 'addressRefused' | 'notMade' | 'unusable' | 'released' | 'notSent' | 'noAnswer';
+      readonly type: 'addressRefused' | 'notMade' | 'unfit' | 'unusable' | 'released' | 'notSent' | 'noAnswer';
       readonly evidence: Evidence;
     }
   | { readonly type: 'answer'; readonly response: HttpResponse; readonly hidden: Hidden };
@@ -23,6 +24,8 @@ export interface RunOptions extends WireOptions {
   readonly transport: HttpTransport;
   readonly fresh: boolean;
   readonly redact: readonly string[];
+  /** Values that are masked wherever they turn up, besides those of the request itself. */
+  readonly secrets: readonly string[];
 }
 
 const STOPPED: Sent = { type: 'released', evidence: { errorClass: 'aborted', errorText: 'stopped by the relay' } };
@@ -50,9 +53,11 @@ export async function runRequest<Input>(
     wire = wireRequest(request, context, options);
   } catch (thrown) {
     const { errorText } = describeThrown(thrown);
-    return { type: 'notMade', evidence: hide({ errorClass: 'request_not_made', errorText }, payloadSecrets) };
+    const secrets = [...payloadSecrets, ...options.secrets];
+    if (isUnfit(thrown)) return { type: 'unfit', evidence: hide({ errorClass: 'validation', errorText }, secrets) };
+    return { type: 'notMade', evidence: hide({ errorClass: 'request_not_made', errorText }, secrets) };
   }
-  const secrets = [...payloadSecrets, ...wire.secrets];
+  const secrets = [...payloadSecrets, ...options.secrets, ...wire.secrets];
   const result = await options.transport.exchange(wire, { ...time, fresh: options.fresh });
   if (result.kind === 'answer') {
     return { type: 'answer', response: toResponse(result), hidden: { paths: options.redact, secrets } };

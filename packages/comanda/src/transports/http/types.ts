@@ -1,5 +1,6 @@
 import type { Duration } from '../../kernel/durations.js';
 import type { Idempotency, Risk } from '../../ports/effect-kind.js';
+import type { KeyProfile } from '../../ports/idempotency.js';
 import type { Evidence } from '../../ports/outcome.js';
 import type { HttpTransport } from './transport.js';
 
@@ -10,6 +11,8 @@ export interface HttpEffect<Input = unknown> {
   /** The payload exactly as stored. */
   readonly payloadText: string;
   readonly idempotencyKey: string;
+  /** The key as the target gets it: percent-encoded for a header, a digest when it is too long. What to ask a look-up for, and what a body of one's own must carry. */
+  readonly sentKey: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
   readonly fence: string;
@@ -70,7 +73,8 @@ export interface HttpEffectDefinition<Input = unknown> {
   /** Default: 1. */
   readonly version?: number;
   readonly risk: Risk;
-  readonly idempotency: Idempotency;
+  /** How the target recognises a repeated request: a word, or what it guarantees about keys (`profiles.stripe`, …). */
+  readonly idempotency: Idempotency | KeyProfile;
   /** What to do with an unknown outcome. Default: `reconcile` when there is one, else `ask-human`. */
   readonly onUnknown?: 'reconcile' | 'ask-human';
   /** Connecting, headers and body together. Default: 20 s. */
@@ -87,8 +91,14 @@ export interface HttpEffectDefinition<Input = unknown> {
   };
   /** Effects of this kind that one relay executes at the same time. Default: 16. */
   readonly concurrency?: number;
+  /** `skip` cancels an effect, unsent, whose subject has a newer decided version. Only for kinds that carry the whole state. Default: `send`. */
+  readonly stale?: 'send' | 'skip';
+  /** Cancels an effect, unsent, that is older than this at its turn; counted from its decision, or from when it was due. Default: never. */
+  readonly maxAge?: Duration;
   /** Dotted paths of the payload and of answers, e.g. `customer.email`, whose values never enter stored evidence. */
   readonly redact?: readonly string[];
+  /** Values that must never be stored: masked wherever answers and errors repeat them, as those of request headers are. */
+  readonly secrets?: readonly string[];
   /** Checks the payload at claim; returns what is wrong with it. */
   readonly validate?: (input: unknown) => Promise<readonly string[]>;
   readonly request: HttpRequestSource<Input>;
@@ -98,7 +108,7 @@ export interface HttpEffectDefinition<Input = unknown> {
   readonly reconcile?: HttpLookup<Input> | ((effect: HttpEffect<Input>, signal: AbortSignal) => Promise<HttpFinding>);
   /** Where the provider's identifier is: a JSON pointer into the answer (`/id`), or a function. Default: not kept. */
   readonly providerId?: string | ((response: HttpResponse) => string | undefined);
-  /** Header that carries the key of `key` kinds. Default: `Idempotency-Key`. `false`: the request carries it by itself. */
+  /** Header that carries the key when `idempotency` is the word `key`. Default: `Idempotency-Key`. `false`: the request carries it by itself. A profile has its own `carrier`. */
   readonly idempotencyHeader?: string | false;
   /**
    * `fresh` opens a connection for each request. A kept connection that the provider is just closing makes the outcome

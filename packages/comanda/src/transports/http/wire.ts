@@ -1,5 +1,7 @@
 import { comandaError } from '../../kernel/errors.js';
 import type { PerformContext } from '../../ports/effect-kind.js';
+import { withKeyInBody } from './body-key.js';
+import { headerText, type KeyTravel, sentKey } from './sent-key.js';
 import type { HttpRequest } from './types.js';
 
 /** A request as it goes out. */
@@ -18,13 +20,15 @@ export interface WireRequest {
 /** What the transport adds to the caller's own headers. */
 export interface WireOptions {
   readonly defaultMethod: 'GET' | 'POST';
-  /** `undefined` when the request carries the key by itself or needs none. */
-  readonly idempotencyHeader: string | undefined;
+  /** `undefined` when the request needs no key. */
+  readonly key: KeyTravel | undefined;
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const METHODS_WITH_PAYLOAD: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+/** What a header can carry. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Methods whose body is the payload unless the request has one of its own. */
+export const METHODS_WITH_PAYLOAD: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 /** Framing is the client's business; a wrong value here is how requests are smuggled. */
 const FRAMING: ReadonlySet<string> = new Set([
   'connection',
@@ -46,13 +50,20 @@ const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
  * Completes a request: defaults, key, fence, subject version, trace context.
  *
  * @throws ComandaError COMANDA_INVALID_CONFIG when URL, method or headers are not valid; its text holds no header value
+ * @throws an unfit error when the payload has no place for the key
  */
 export function wireRequest(request: HttpRequest, context: PerformContext, options: WireOptions): WireRequest {
   const url = parseUrl(request.url);
   const method = request.method?.toUpperCase() ?? options.defaultMethod;
   if (!TOKEN.test(method) || method === 'CONNECT') throw invalid(`the method ${JSON.stringify(method)} cannot be sent`);
   const hasPayload = METHODS_WITH_PAYLOAD.has(method) && options.defaultMethod === 'POST';
-  const body = request.body === undefined && hasPayload ? context.payloadText : (request.body ?? null);
+  const payload = request.body === undefined && hasPayload;
+  const body = payload ? payloadWithKey(context, options.key) : (request.body ?? null);
+  const key = options.key === undefined ? undefined : sentKey(context.idempotencyKey, options.key);
+  const carrier = options.key?.carrier;
+  if (carrier !== undefined && 'body' in carrier && body === null) {
+    throw invalid(`the idempotency key goes into the body at ${carrier.body}, and ${method} has none`);
+  }
   const own = Object.entries(request.headers ?? {});
   const headers = new Map<string, readonly [name: string, value: string]>();
   const set = (name: string, value: string): void => {
@@ -67,7 +78,7 @@ export function wireRequest(request: HttpRequest, context: PerformContext, optio
     set(name, value);
   }
   // After the caller's own: these are facts about the attempt.
-  if (options.idempotencyHeader !== undefined) set(options.idempotencyHeader, headerText(context.idempotencyKey));
+  if (key !== undefined && carrier !== undefined && 'header' in carrier) set(carrier.header, key);
   set('Comanda-Fence', headerText(context.fence));
   if (context.subjectVersion !== null) set('Comanda-Subject-Version', headerText(context.subjectVersion));
   for (const name of TRACE_HEADERS) {
@@ -84,6 +95,11 @@ export function wireRequest(request: HttpRequest, context: PerformContext, optio
     body,
     secrets: [...own.flatMap(secretsOfHeader), ...secretsOfQuery(url)],
   };
+}
+
+function payloadWithKey({ payloadText, idempotencyKey }: PerformContext, key: KeyTravel | undefined): string {
+  if (key?.carrier === undefined || !('body' in key.carrier)) return payloadText;
+  return withKeyInBody(payloadText, key.carrier.body, sentKey(idempotencyKey, key));
 }
 
 /** @throws ComandaError COMANDA_INVALID_CONFIG; the text leaves out the query, which can hold credentials */
@@ -114,16 +130,6 @@ export function checkHeader(name: string, value: unknown): void {
   if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
     throw invalid(`the value of the header ${name} is not a text without line breaks and beyond-Latin-1 characters`);
   }
-}
-
-/**
- * Any text as a header value. Keys are free text, headers are not: everything but visible ASCII, and `%` itself, is
- * percent-encoded, so that different keys stay different.
- */
-export function headerText(text: string): string {
-  return text.replace(/[^\x21-\x7e]|%/gu, (char) =>
-    [...Buffer.from(char)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
-  );
 }
 
 function secretsOfHeader([name, value]: readonly [string, string]): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Idempotency } from '../../../src/ports/effect-kind.js';
 import { httpEffect } from '../../../src/transports/http/index.js';
-import { attempt, loopback, provider } from './hostile-server.js';
+import { asRelay, attempt, loopback, provider } from './hostile-server.js';
 
 const completed = { outcome: 'completed' };
 const failed = { outcome: 'failed' };
@@ -30,7 +30,7 @@ const EXPECTED: readonly (readonly [status: number, headers: Record<string, stri
   [404, {}, always(failed)],
   [405, {}, always(failed)],
   [408, {}, uncertain],
-  [409, {}, { key: { ...again, afterMs: 4_000 }, natural: failed, none: failed }],
+  [409, {}, { key: { ...again, burnsAttempt: false, afterMs: 4_000 }, natural: failed, none: failed }],
   [410, {}, always(failed)],
   [413, {}, always(failed)],
   [422, {}, always(failed)],
@@ -63,7 +63,7 @@ describe('every row of the classification, through a real socket', () => {
         request: { url: `${gateway.url}/refunds` },
         transport: loopback(),
       });
-      const outcome = await effect.definition.perform({}, attempt({ attempt: 3 }));
+      const outcome = await asRelay(effect).perform({}, attempt({ attempt: 3 }));
       const { burnsAttempt, pausesTarget, afterMs, ...rest } = { ...outcome } as Record<string, unknown>;
       const wanted = expected[idempotency] as Record<string, unknown>;
       expect({ burnsAttempt, pausesTarget, afterMs }).toEqual({

@@ -2,7 +2,8 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/kernel/clock.js';
-import type { PerformContext } from '../../../src/ports/effect-kind.js';
+import type { EffectDefinition } from '../../../src/ports/effect-definition.js';
+import type { EffectKind, PerformContext } from '../../../src/ports/effect-kind.js';
 import type { HttpTransport } from '../../../src/transports/http/index.js';
 import { type HttpTransportOptions, httpTransport } from '../../../src/transports/http/index.js';
 
@@ -89,6 +90,12 @@ export function attempt(more: Partial<PerformContext> = {}): PerformContext {
     headers: {},
     ...more,
   };
+}
+
+/** A kind as the relay runs it: every attempt has the class of the kind, unless its key may be forgotten by now. */
+export function asRelay(effect: EffectDefinition<never>): EffectKind {
+  const kind = effect.definition;
+  return { ...kind, perform: (input, context) => kind.perform(input, { ...context, idempotency: kind.idempotency }) };
 }
 
 /** Waits until the condition holds; fails after five seconds. */

@@ -10,18 +10,20 @@ import {
   httpEffectFromJson,
   httpTransport,
 } from '../../../src/transports/http/index.js';
-import { attempt, closedPort, loopback, peer, provider, until } from './hostile-server.js';
+import { asRelay, attempt, closedPort, loopback, peer, provider, until } from './hostile-server.js';
 
 function kind(url: string, more: Partial<HttpEffectDefinition> = {}): EffectKind {
-  return httpEffect({
-    kind: 'issue_refund',
-    risk: 'irreversible',
-    idempotency: 'key',
-    onUnknown: 'ask-human',
-    request: { url },
-    transport: loopback(),
-    ...more,
-  }).definition;
+  return asRelay(
+    httpEffect({
+      kind: 'issue_refund',
+      risk: 'irreversible',
+      idempotency: 'key',
+      onUnknown: 'ask-human',
+      request: { url },
+      transport: loopback(),
+      ...more,
+    }),
+  );
 }
 
 describe('the request', () => {
@@ -396,7 +398,13 @@ describe('provider stories', () => {
     const effect = kind(target.url, { providerId: '/id' });
     expect(await effect.perform({}, attempt({ timeoutMs: 80 }))).toMatchObject({ outcome: 'retry', notSent: false });
     const second = await effect.perform({}, attempt({ attempt: 2 }));
-    expect(second).toMatchObject({ outcome: 'retry', notSent: false, afterMs: 2_000, errorClass: 'http_409' });
+    expect(second).toMatchObject({
+      outcome: 'retry',
+      notSent: false,
+      burnsAttempt: false,
+      afterMs: 2_000,
+      errorClass: 'http_409',
+    });
     expect(await effect.perform({}, attempt({ attempt: 3 }))).toMatchObject({
       outcome: 'completed',
       providerId: 're_1',

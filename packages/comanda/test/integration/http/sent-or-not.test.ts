@@ -3,20 +3,22 @@ import { type Clock, systemClock } from '../../../src/kernel/clock.js';
 import type { EffectKind, Idempotency } from '../../../src/ports/effect-kind.js';
 import type { HttpEffectDefinition } from '../../../src/transports/http/index.js';
 import { httpEffect } from '../../../src/transports/http/index.js';
-import { attempt, closedPort, loopback, peer, provider, until } from './hostile-server.js';
+import { asRelay, attempt, closedPort, loopback, peer, provider, until } from './hostile-server.js';
 
 const ALL: readonly Idempotency[] = ['key', 'natural', 'none'];
 
 function kind(url: string, more: Partial<HttpEffectDefinition> = {}): EffectKind {
-  return httpEffect({
-    kind: 'issue_refund',
-    risk: 'irreversible',
-    idempotency: 'key',
-    onUnknown: 'ask-human',
-    request: { url },
-    ...(more.transport === undefined && more.allowPrivateAddresses === undefined ? { transport: loopback() } : {}),
-    ...more,
-  }).definition;
+  return asRelay(
+    httpEffect({
+      kind: 'issue_refund',
+      risk: 'irreversible',
+      idempotency: 'key',
+      onUnknown: 'ask-human',
+      request: { url },
+      ...(more.transport === undefined && more.allowPrivateAddresses === undefined ? { transport: loopback() } : {}),
+      ...more,
+    }),
+  );
 }
 
 const notSent = { outcome: 'retry', notSent: true };
