@@ -23,6 +23,10 @@ const RANDOM = new Set(['randomUUID', 'randomBytes', 'randomInt', 'getRandomValu
 function timeOrChance(node: ts.Node): string | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     const text = node.getText();
+    // The civil time of the host repeats and leaves out hours (T05).
+    if (/^(get|set)(Hours|Minutes|Seconds|Date|Day|Month|FullYear|TimezoneOffset)$/.test(node.name.text))
+      return `local time: ${node.name.text}`;
+    if (/^toLocale(Date|Time)String$/.test(node.name.text)) return `local time: ${node.name.text}`;
     if (/^(Date\.now|performance\.now|process\.hrtime|Math\.random|AbortSignal\.timeout)$/.test(text)) return text;
   }
   if (ts.isNewExpression(node) && node.expression.getText() === 'Date') return 'new Date';
@@ -62,7 +66,7 @@ describe('a library stays a library', () => {
     expect(report(sources, (s) => findInCode(s, ambient))).toEqual([]);
   });
 
-  test('time comes from kernel/clock.ts and chance from kernel/ids.ts', () => {
+  test('T05: no periodic work and nothing else knows the civil time of its host; time comes from kernel/clock.ts and chance from kernel/ids.ts', () => {
     const owners = new Set([`${KERNEL}/clock.ts`, `${KERNEL}/ids.ts`]);
     const others = sources.filter(({ path }) => !owners.has(path));
     expect(report(others, (s) => findInCode(s, timeOrChance))).toEqual([]);
@@ -90,6 +94,8 @@ describe('the rules themselves', () => {
     ['const t = Date.now()', 'Date.now'],
     ['const t = new Date()', 'new Date'],
     ['performance.now()', 'performance.now'],
+    ['at.getHours()', 'local time: getHours'],
+    ['at.toLocaleTimeString()', 'local time: toLocaleTimeString'],
     ['setTimeout(f, 1)', 'setTimeout'],
     ['wait(setTimeout)', 'setTimeout'],
     ['Math.random()', 'Math.random'],

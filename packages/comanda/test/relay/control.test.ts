@@ -1,4 +1,4 @@
-import { eventually } from '@comanda/test-support';
+import { eventually, startGateway } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
 import { completed } from '../../src/index.js';
 import { bench, counting, relayProcess } from './setup.js';
@@ -67,6 +67,38 @@ describe('control', () => {
       { what: 'everything' },
     );
     expect([...pay.calls.values()].every((n) => n === 1)).toBe(true);
+  });
+
+  it('S01: 1 000 queued and 5 in flight: after the switch no request starts later than a second; on again, each once', async () => {
+    const b = await bench();
+    const gateway = await startGateway({ control: { slowMs: 400, rates: { acceptSlow: 1 } } });
+    await b.decide({
+      key: 'S01',
+      effects: Array.from({ length: 1_000 }, (_, i) => ({ kind: 'refund', name: `r${i}`, payload: { i } })),
+    });
+    relayProcess(b, { gateway: gateway.url, concurrency: 5, timeoutMs: 10_000, leaseMs: 5_000 });
+    await eventually(() => gateway.entries('received').length >= 10, { what: 'five in flight, and some behind' });
+    await switchTo(b, 'hold');
+    const off = Date.now();
+    await eventually(async () => (await b.rows('select 1 from comanda.lane where owner is not null')).length === 0, {
+      what: 'the end of what was in flight',
+    });
+    // What left before is recorded as it ended; nothing leaves for as long as it stays off.
+    const during = gateway.entries('received');
+    await eventually(() => Date.now() > off + 2_500, { what: 'two and a half seconds off' });
+    expect(gateway.entries('received')).toHaveLength(during.length);
+    expect(during.filter(({ t }) => t > off + 1_000)).toEqual([]);
+    expect(Object.values(await b.states()).filter((s) => s === 'completed')).toHaveLength(during.length);
+    expect(await b.unattended()).toBe(0);
+    await gateway.control({ rates: {} });
+    await switchTo(b, 'run');
+    await eventually(async () => Object.values(await b.states()).every((s) => s === 'completed'), {
+      what: 'all 1 000',
+      withinMs: 30_000,
+    });
+    const keys = gateway.entries('accepted').map(({ key }) => key);
+    expect(keys).toHaveLength(1_000);
+    expect(new Set(keys).size).toBe(1_000);
   });
 
   it('P8: the switch is re-read between claim and send', async () => {

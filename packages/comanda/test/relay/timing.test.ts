@@ -120,4 +120,16 @@ describe('timing', () => {
       { reason: 'too old: it was not sent within 15m' },
     ]);
   });
+
+  it('T07: what became due while nobody was looking is done once, by whoever comes first', async () => {
+    const b = await bench();
+    const note = counting('note');
+    await b.effect('missed', 'note', { delayMs: 60_000 });
+    await b.rows(`update comanda.waiting set next_at = clock_timestamp() - interval '130 seconds'`);
+    const relays = [1, 2, 3].map(() => b.relay({ effects: [note] }));
+    await Promise.all(relays.map((relay) => relay.start()));
+    await eventually(async () => (await b.states())['missed/note'] === 'completed', { what: 'the missed effect' });
+    await Promise.all(relays.map((relay) => relay.stop()));
+    expect([...note.calls]).toEqual([['missed/note', 1]]);
+  });
 });

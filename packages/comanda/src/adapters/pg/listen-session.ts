@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../kernel/clock.js';
 import { newId } from '../../kernel/ids.js';
 import { LISTEN_CHECK_MS, LISTEN_CHECK_TIMEOUT_MS } from '../../kernel/limits.js';
 import { quoteIdentifier } from '../../kernel/schema-name.js';
+import { Stop } from '../../kernel/stop.js';
 import type { Connect, OpenConnection, PgListenClientLike } from './listen-client.js';
 
 /** What one connection needs to know. */
@@ -61,8 +62,8 @@ export async function listenOnce(session: Session): Promise<SessionEnd> {
 
 interface Link {
   readonly clock: Clock;
-  /** Rejects when the connection is gone, or when we are asked to stop. */
-  readonly lost: Promise<never>;
+  /** Fires when the connection is gone, or when we are asked to stop. */
+  readonly lost: Stop;
   /** Resolves when the check of that id comes back. */
   heard(id: string): Promise<void>;
   /** From now on nothing is passed on. */
@@ -72,13 +73,11 @@ interface Link {
 function watch(client: PgListenClientLike, { channel, clock, onHint, signal }: Session): Link {
   const checks = new Map<string, () => void>();
   let over = false;
-  let stop = (): void => undefined;
-  const lost = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    client.on('error', (error) => reject(error ?? new Error('the connection was lost')));
-    client.on('end', () => reject(new Error('the server closed the connection')));
-  });
-  lost.catch(() => undefined);
+  const lost = new Stop();
+  const stop = (): void => lost.stop(signal.reason);
+  client.on('error', (error) => lost.stop(error ?? new Error('the connection was lost')));
+  client.on('end', () => lost.stop(new Error('the server closed the connection')));
+  if (signal.aborted) stop();
   signal.addEventListener('abort', stop);
   client.on('notification', ({ channel: on, payload = '' }) => {
     if (over || on !== channel) return;
@@ -124,27 +123,30 @@ async function inTime(link: Link, answer: Promise<unknown>): Promise<void> {
   if (outcome === LATE) throw new Error(`no answer within ${LISTEN_CHECK_TIMEOUT_MS} ms`);
 }
 
+/** The answer, or {@link LATE} after `ms`. Leaves nothing behind on `lost`, which lives as long as the connection: a race of promises would. */
 async function within(
   ms: number,
   { clock, lost }: Pick<Link, 'clock' | 'lost'>,
   answer: Promise<unknown>,
 ): Promise<unknown> {
-  answer.catch(() => undefined);
   let timer: Timer | undefined;
-  const late = new Promise((resolve) => {
-    timer = clock.after(ms, () => resolve(LATE));
-  });
+  let gone = (_reason: Error): void => undefined;
   try {
-    return await Promise.race([answer, lost, late]);
+    return await new Promise((resolve, reject) => {
+      answer.then(resolve, reject);
+      timer = clock.after(ms, () => resolve(LATE));
+      gone = reject;
+      lost.add(gone);
+    });
   } finally {
     timer?.cancel();
+    lost.remove(gone);
   }
 }
 
 /** Says goodbye for at most a moment: the other side may be gone. */
 async function goodbye(open: OpenConnection | undefined, clock: Clock): Promise<void> {
   if (open === undefined) return;
-  const never = new Promise<never>(() => undefined);
-  await within(GOODBYE_MS, { clock, lost: never }, open.client.end()).catch(() => undefined);
+  await within(GOODBYE_MS, { clock, lost: new Stop() }, open.client.end()).catch(() => undefined);
   open.destroy();
 }
