@@ -67,10 +67,11 @@ export async function lookUp<Input>(
   context: PerformContext,
 ): Promise<ReconcileResult> {
   const secrets = secretsOf(definition, context);
+  const { reconcile } = definition;
   const made = await make(definition, mail, context.signal);
   if ('event' in made) return { found: 'cannotTell', ...hide(made.evidence, secrets) };
   try {
-    const finding = await definition.reconcile?.(made.message.messageId, mail.input, {
+    const finding = await reconcile?.(made.message.messageId, mail.input, {
       ...mail,
       signal: context.signal,
     });
