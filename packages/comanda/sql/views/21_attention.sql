@@ -51,6 +51,27 @@ union all
 select 'target paused', null, null, null, t.target, null, coalesce(t.pause_reason, 'paused'), t.paused_at, 'nothing is sent to it until the pause is over; to go on now: comanda targets resume'
   from comanda.target t where t.paused_until > clock_timestamp() and t.paused_until - coalesce(t.paused_at, clock_timestamp()) > interval '5 minutes'
 union all
+select 'lease expired', null, null, l.kind, min(l.target), null, count(*) || ' lanes were left by their relay and nobody has taken them over', min(l.ready_at),
+    'start or repair the relays of this kind; what was under way is looked up or repeated by the next one'
+  from comanda.lane l where l.owner is not null and l.ready_at < clock_timestamp() - interval '10 seconds'
+  group by l.kind
+union all
+select 'overdue', null, null, w.kind, min(w.target), null, count(*) || ' effects are due and were not moved', min(w.next_at), 'the sweep of the relays does not get through: look at their logs'
+  from comanda.waiting w where w.reason <> 'held' and w.next_at < clock_timestamp() - interval '1 minute'
+  group by w.kind
+union all
+select 'old transaction', null, null, null, null, null,
+    'process ' || t.pid || ' (' || coalesce(nullif(t.application_name, ''), 'without a name') || ', ' || coalesce(t.state, 'state not visible to this role') || ') has held an old snapshot for '
+      || coalesce((extract(epoch from clock_timestamp() - t.xact_start))::bigint || ' s', greatest(age(t.backend_xmin), age(t.backend_xid)) || ' transactions (membership in pg_read_all_stats would show the time)'),
+    t.xact_start, 'dead rows cannot be cleaned up while it lasts, so that claims get slower: end it, or pg_terminate_backend(' || t.pid || ')'
+  from pg_stat_activity t
+  where t.datname = current_database() and t.pid <> pg_backend_pid() and coalesce(t.backend_xmin, t.backend_xid) is not null and coalesce(t.backend_type, 'client backend') = 'client backend'
+    and case when t.xact_start is not null then t.xact_start < clock_timestamp() - interval '1 minute' else greatest(age(t.backend_xmin), age(t.backend_xid)) > 10000 end
+union all
+select 'old transaction', null, null, null, null, null, 'the prepared transaction ' || quote_literal(p.gid) || ' has been open for ' || (extract(epoch from clock_timestamp() - p.prepared))::bigint || ' s', p.prepared,
+    'dead rows cannot be cleaned up while it lasts, so that claims get slower: commit prepared or rollback prepared it'
+  from pg_prepared_xacts p where p.database = current_database() and p.prepared < clock_timestamp() - interval '1 minute'
+union all
 select 'notification queue', null, null, null, null, null, round(pg_notification_queue_usage()::numeric * 100) || ' % of the notification queue is used', null,
     'a session listens and stays in an open transaction: end it'
   where pg_notification_queue_usage() > 0.5;
