@@ -16,6 +16,7 @@ begin
   unparked := comanda.sweep_parked(batch);
   answered := comanda.sweep_requests(batch);
   delete from comanda.relay r where r.beat_at < clock_timestamp() - interval '1 day';
+  perform comanda.advance_ended_mark(batch * 4);
   perform comanda.ensure_partitions(clock_timestamp());
   return query select moved, unparked, answered, true;
 end

@@ -13,6 +13,15 @@ alter table comanda.relay add column environment text;
 alter table comanda.relay add column endpoint text;
 alter table comanda.relay add column holds text;
 
+-- Up to which number all effects have ended, so that the search for lost ones does not read the whole history. See advance_ended_mark().
+create table comanda.ended_mark (
+  singleton boolean primary key default true check (singleton),
+  effect_id bigint not null default 0,
+  candidate bigint not null default 0,
+  candidate_xid xid8
+);
+insert into comanda.ended_mark default values;
+
 -- Their rows get more columns, and the row type of a function cannot be replaced. They do not exist yet in a new installation: functions are made after all migrations.
 drop function if exists comanda.relay_beat(jsonb);
 drop function if exists comanda.sweep(jsonb);

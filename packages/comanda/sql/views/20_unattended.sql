@@ -1,7 +1,7 @@
 -- Structural holes: unfinished work that nothing will ever look at again. Empty at all times (P2). One statement over one snapshot. Overdue work is `attention`, not this.
 create or replace view comanda.unattended as
 select 'effect is nowhere' as what, e.id as effect_id, e.id::text as thing from comanda.effect e
-  where not exists (select from comanda.outcome o where o.effect_id = e.id) and not exists (select from comanda.effect_arrival t where t.effect_id = e.id)
+  where e.id > (select m.effect_id from comanda.ended_mark m) and not exists (select from comanda.outcome o where o.effect_id = e.id) and not exists (select from comanda.effect_arrival t where t.effect_id = e.id)
     and not exists (select from comanda.effect_queue r where r.effect_id = e.id) and not exists (select from comanda.waiting w where w.effect_id = e.id)
 union all select 'queued without a lane', r.effect_id, r.lane from comanda.effect_queue r where not exists (select from comanda.lane l where l.lane = r.lane)
 union all select 'lane without effects', null, l.lane from comanda.lane l where not exists (select from comanda.effect_queue r where r.lane = l.lane)

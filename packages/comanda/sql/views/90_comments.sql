@@ -457,6 +457,12 @@ comment on function comanda.effect_fits(comanda.effect) is 'May the outbox hold 
 comment on function comanda.wake() is 'Does anybody have to be told that there is work? Internal: part of try_decide() and place().';
 comment on function comanda.place() is 'Which place does a keyed effect take in its lane? Drawn at COMMIT. Internal: trigger of effect.';
 comment on function comanda.invalid_decision(jsonb) is 'What is wrong with the shape of this decision? Null when nothing is. Internal.';
+comment on table comanda.ended_mark is 'Up to which number have all effects ended?';
+comment on column comanda.ended_mark.singleton is 'Is it the only row?';
+comment on column comanda.ended_mark.effect_id is 'Up to which number of effect has every one ended?';
+comment on column comanda.ended_mark.candidate is 'How far may the mark move at present?';
+comment on column comanda.ended_mark.candidate_xid is 'Which transactions must be over before it may? All before this one.';
+comment on function comanda.advance_ended_mark(int) is 'How far have all effects ended? Internal: part of sweep().';
 comment on function comanda.is_stale(bigint) is 'Was a newer version of this effect''s subject decided since? Internal: part of may_send().';
 comment on function comanda.stopped(boolean) is 'Which scopes are off? Null: everything, because the row for all does not say run. Internal.';
 comment on function comanda.sweep_waiting(int) is 'Which waiting effects are due, and is their lane free to take them? Internal: part of sweep().';
