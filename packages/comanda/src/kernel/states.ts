@@ -57,9 +57,9 @@ export const RUN_TRANSITIONS: readonly Transition<RunState>[] = [
 /** Every legal step of an effect. */
 export const EFFECT_TRANSITIONS: readonly Transition<EffectState>[] = [
   { from: 'waiting', to: 'pending', by: ['due', 'release', 'approval'] },
-  { from: 'waiting', to: 'cancelled', by: ['cancel', 'skip', 'stale'] },
+  { from: 'waiting', to: 'cancelled', by: ['cancel', 'skip'] },
   { from: 'pending', to: 'sending', by: ['claim'] },
-  { from: 'pending', to: 'cancelled', by: ['cancel', 'skip', 'stale'] },
+  { from: 'pending', to: 'cancelled', by: ['cancel', 'skip', 'stale', 'expired'] },
   { from: 'pending', to: 'failed', by: ['validation'] },
   { from: 'sending', to: 'completed', by: ['settle'] },
   { from: 'sending', to: 'failed', by: ['settle'] },

@@ -242,6 +242,13 @@ const ACTS: Readonly<Record<string, [by: string[], (x: Stage) => Promise<unknown
   ],
   skip: [['skip'], (x) => ask(x.s, x.effect, 'skip')],
   redrive: [['redrive'], (x) => ask(x.s, x.effect, 'redrive')],
+  release: [
+    ['release'],
+    async (x) => {
+      await ask(x.s, x.effect, 'release');
+      await sweep(x.s);
+    },
+  ],
   'resolve as completed': [['resolve'], (x) => ask(x.s, x.effect, 'resolve', { as: 'completed' })],
   'resolve as failed': [['resolve'], (x) => ask(x.s, x.effect, 'resolve', { as: 'failed' })],
   'resolve as pending': [['resolve'], (x) => ask(x.s, x.effect, 'resolve', { as: 'pending' })],
