@@ -9,6 +9,8 @@ import './vitest-context.js';
 export interface DatabaseOptions {
   /** Default `true`: with the product's schema, copied from the template. `false`: empty. */
   readonly template?: boolean;
+  /** Default `true`: the copy is the real one. `false`: a copy that nobody has adopted. */
+  readonly adopted?: boolean;
   /** Superuser URL of the server. Default: the one of the test run. */
   readonly server?: string;
 }
@@ -33,6 +35,8 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
   const source = options.template === false ? '' : ` template ${identifier(templateName())} strategy file_copy`;
   await withClient(server, (admin) => admin.query(`create database ${identifier(name)}${source}`));
   const url = databaseUrl(server, name);
+  // A copied installation holds until it is adopted. The tests that are about it take the copy as it is.
+  if (options.template !== false && options.adopted !== false) await withClient(url, adopt);
 
   const clients: pg.Client[] = [];
   const pools: pg.Pool[] = [];
@@ -62,6 +66,12 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
   afterThisTest(database.drop);
   ifThisTestFails(() => console.error(`database of this test: ${url}`));
   return database;
+}
+
+async function adopt(client: pg.Client): Promise<void> {
+  await client.query(
+    'update comanda.installation set database_oid = (select oid from pg_database where datname = current_database())',
+  );
 }
 
 function templateName(): string {

@@ -6,7 +6,7 @@ export async function createTemplate(serverUrl: string, name: string): Promise<T
   try {
     const { migrate } = await import('comanda/internal'); // here, so that a library that does not load fails these tests only
     await withClient(serverUrl, (admin) => admin.query(`create database ${identifier(name)}`));
-    await withClient(databaseUrl(serverUrl, name), (client) => migrate(queryable(client)));
+    await withClient(databaseUrl(serverUrl, name), (client) => migrate(queryable(client), { environment: 'test' }));
     // An autovacuum worker on the template would make each copy wait for it.
     await withClient(serverUrl, (admin) =>
       admin.query(`alter database ${identifier(name)} with allow_connections false`),

@@ -19,6 +19,8 @@ export interface DatabaseChoice {
   readonly url: string;
   /** `host:port/database`, without login and password. */
   readonly shown: string;
+  /** The same as part of the fingerprint of an installation; none for the server of "comanda dev", whose port changes with each start. */
+  readonly endpoint?: string;
   /** The flags that name it again, for commands that are suggested; empty when they would show a secret. */
   readonly flags: string;
 }
@@ -32,6 +34,7 @@ export function chooseDatabase(flags: DatabaseFlags, env: Environment): Database
     const url = readUrl(flags.databaseUrl, '--database-url', env);
     return {
       ...url,
+      endpoint: url.shown.toLowerCase().replaceAll(/\s/g, '_'),
       flags: flags.databaseUrl.startsWith('env:') ? `--database-url ${shellWord(flags.databaseUrl)}` : '',
     };
   }

@@ -43,6 +43,25 @@ export interface SwitchAnswer {
   readonly version: string;
 }
 
+/** What a person adopts. */
+export interface Adoption {
+  readonly by: string;
+  readonly reason: string;
+  readonly environment?: string;
+  readonly endpoint?: readonly string[];
+  readonly acceptTimeline?: boolean;
+}
+
+/** The installation as it was adopted; `adopted_by` of a first installation is `migrate`. */
+export interface AdoptedRow {
+  readonly system_identifier: string | null;
+  readonly database_oid: string | null;
+  readonly timeline: number | null;
+  readonly environment: string;
+  readonly endpoint: string | null;
+  readonly adopted_by: string | null;
+}
+
 /** The SQL functions by which people act. Each is one statement and commits by itself. */
 export interface Doors {
   cancel(request: {
@@ -52,6 +71,9 @@ export interface Doors {
     readonly reason: string;
   }): Promise<readonly CancelAnswer[]>;
   request(request: EffectRequest): Promise<readonly RequestAnswer[]>;
+  adopt(request: Adoption): Promise<readonly Omit<AdoptedRow, 'adopted_by'>[]>;
+  /** Fingerprint as adopted, then as it is now. */
+  fingerprints(): Promise<readonly AdoptedRow[]>;
   switchSet(change: SwitchChange): Promise<readonly SwitchAnswer[]>;
 }
 
@@ -69,6 +91,14 @@ export function createDoors(db: Queryable, schema: string): Doors {
   return {
     cancel: door('select effect_id::text, name, answer from comanda.cancel($1::text::jsonb)'),
     request: door('select request_id::text, effect_id::text, action, answer from comanda.request($1::text::jsonb)'),
+    adopt: door(
+      'select system_identifier::text, database_oid::text, timeline, environment, endpoint from comanda.adopt($1::text::jsonb)',
+    ),
+    fingerprints: () =>
+      door<AdoptedRow>(
+        `select 1 as n, system_identifier::text, database_oid::text, timeline, environment, endpoint, adopted_by from comanda.installation where $1::text is not null
+          union all select 2, f.system_identifier::text, f.database_oid::text, f.timeline, i.environment, i.endpoint, null from comanda.fingerprint() f cross join comanda.installation i order by n`,
+      )({}),
     switchSet: door('select scope, mode, version::text from comanda.switch_set($1::text::jsonb)'),
   };
 }

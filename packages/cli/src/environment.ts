@@ -1,3 +1,5 @@
+import { usage } from './failure.js';
+
 /** The environment as it was when the process started. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,6 +31,15 @@ export function takeEnvironment(env: NodeJS.ProcessEnv): Environment {
   const taken = { ...env };
   for (const name of READ_BY_PG) delete env[name];
   return taken;
+}
+
+/** The name of the environment: that of the flag, else of COMANDA_ENVIRONMENT; `undefined` when nobody names one. */
+export function environmentName(flag: string | undefined, env: Environment): string | undefined {
+  const name = flag ?? env['COMANDA_ENVIRONMENT'];
+  if (name === undefined || name === '') return undefined;
+  if (!/^[^\s@\p{Cc}]{1,128}$/u.test(name) || name === 'unset')
+    throw usage('The name of the environment must have 1 to 128 characters, without spaces and @, e.g. production.');
+  return name;
 }
 
 /**

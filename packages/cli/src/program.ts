@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { command } from './command.js';
+import { adoptCommand } from './commands/adopt.js';
 import { attentionCommand } from './commands/attention.js';
 import { devCommand } from './commands/dev.js';
 import { effectsCommand } from './commands/effects.js';
@@ -26,6 +27,7 @@ export function createProgram(context: Context): Command {
     effectsCommand,
     explainCommand,
     switchCommand,
+    adoptCommand,
   ]) {
     program.addCommand(make(context));
   }

@@ -82,6 +82,7 @@ or a JSON file with [HTTP effects](configuration.md#http-effects-as-json). \`\${
 | variable | read by | meaning |
 |---|---|---|
 | \`AI_ACTIONS_ENABLED\` | \`relay\`, \`dev --relay\` | \`true\`: effects decided by agents may leave. \`false\`: they are held, and those of undeclared actors, too. Unset or anything else: effects decided by agents are held |
+| \`COMANDA_ENVIRONMENT\` | \`migrate\`, \`relay\` | name of the environment, when \`--environment\` is not given |
 | \`NO_COLOR\` | all | not empty: no colours |
 | whatever \`env:NAME\` and \`\${env:NAME}\` name | | connection URLs and secrets |
 

@@ -33,7 +33,7 @@ export function createRelayLog(terminal: Terminal, { json, verbose, now }: LogOp
       if (CHATTY.has(event.type) && !verbose) return;
       // Repeated at each heartbeat; said once.
       if (event.type === 'held' && event.reason === held) return;
-      held = event.type === 'held' ? event.reason : held;
+      if (event.type === 'held' || event.type === 'resumed') held = event.type === 'held' ? event.reason : undefined;
       const { type, ...rest } = event;
       const error = 'error' in rest ? { error: errorText(rest.error) } : {};
       write(levelOf(event), type, messageOf(event), { ...rest, ...error });
@@ -80,6 +80,8 @@ function messageOf(event: RelayEvent): string {
         : `does not listen, only polls${event.reason === undefined ? '' : `: ${event.reason}`}`;
     case 'held':
       return `holds: ${event.reason}`;
+    case 'resumed':
+      return 'goes on: nothing holds it any more';
     case 'warning':
       return `${event.message}${event.error === undefined ? '' : `: ${errorText(event.error)}`}`;
     case 'stopped':

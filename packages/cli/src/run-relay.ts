@@ -14,6 +14,8 @@ export interface RelayRun {
   readonly listener: Listener | undefined;
   readonly effects: readonly ConfiguredEffect[];
   readonly schema: string;
+  readonly environment?: string;
+  readonly endpoint?: string;
   readonly env: Environment;
   readonly leaseMs: number;
   readonly graceMs: number;
@@ -76,6 +78,8 @@ function optionsOf(run: RelayRun, aiActions: RelayOptions['aiActions'] & string,
       run.log.event(event);
       if (event.type === 'stopped') onStopped();
     },
+    ...(run.environment === undefined ? {} : { environment: run.environment }),
+    ...(run.endpoint === undefined ? {} : { endpoint: run.endpoint }),
     ...(run.listener === undefined ? {} : { listener: run.listener }),
   };
 }

@@ -24,7 +24,12 @@ export function comanda(args: readonly string[], options: CliOptions = {}): Prom
     execFile(
       process.execPath,
       [MAIN, ...args],
-      { env: { ...process.env, ...options.env }, cwd: options.cwd, timeout: 50_000, killSignal: 'SIGKILL' },
+      {
+        env: { ...process.env, ...configured(args), ...options.env },
+        cwd: options.cwd,
+        timeout: 50_000,
+        killSignal: 'SIGKILL',
+      },
       (error, out, err) => {
         const code = error === null ? 0 : error.code;
         if (typeof code !== 'number') {
@@ -37,6 +42,11 @@ export function comanda(args: readonly string[], options: CliOptions = {}): Prom
   });
 }
 
+/** Relays are configured for the environment of the tests' databases. */
+function configured([command]: readonly string[]): Readonly<Record<string, string>> {
+  return command === 'relay' ? { COMANDA_ENVIRONMENT: 'test' } : {};
+}
+
 /** {@link comanda} on a database. */
 export function on(url: string): (...args: readonly string[]) => Promise<CliResult> {
   return (...args) => comanda([...args, '--database-url', url]);
@@ -44,5 +54,5 @@ export function on(url: string): (...args: readonly string[]) => Promise<CliResu
 
 /** Starts a command that stays. */
 export function comandaStays(args: readonly string[], options: CliOptions = {}): Child {
-  return spawnNode(MAIN, args, options);
+  return spawnNode(MAIN, args, { ...options, env: { ...configured(args), ...options.env } });
 }

@@ -14,13 +14,13 @@ begin
   for door in
     select * from (values
       ('app', array['decide', 'try_decide', 'decide_many', 'cancel'], array['outbox', 'run_ledger', 'effect_state', 'installation']),
-      ('relay', array['relay_beat', 'publish_kinds', 'route', 'claim', 'payloads', 'may_send', 'settle', 'late_evidence', 'renew', 'sweep', 'set_awake', 'wake_channel', 'target_report', 'target_probe', 'targets_beat'],
+      ('relay', array['relay_beat', 'publish_kinds', 'route', 'claim', 'payloads', 'may_send', 'settle', 'late_evidence', 'renew', 'sweep', 'set_awake', 'wake_channel', 'adoption', 'target_report', 'target_probe', 'targets_beat'],
         array['installation', 'effect_state', 'attention', 'gauges', 'unattended']),
       ('approver', array[]::text[], array['outbox', 'run_ledger', 'effect_state', 'installation']),
-      ('operator', array['cancel', 'request', 'switch_set', 'target_set'],
+      ('operator', array['cancel', 'request', 'switch_set', 'target_set', 'adopt', 'adoption', 'fingerprint'],
         array['outbox', 'run_ledger', 'effect_state', 'attention', 'gauges', 'unattended', 'installation', 'run', 'effect', 'effect_key', 'waiting', 'attempt', 'outcome', 'lane', 'effect_queue',
           'effect_arrival', 'effect_request', 'effect_kind', 'policy', 'target', 'switch', 'relay', 'audit']),
-      ('reader', array[]::text[],
+      ('reader', array['adoption', 'fingerprint'],
         array['outbox', 'run_ledger', 'effect_state', 'attention', 'gauges', 'unattended', 'installation', 'run', 'effect', 'effect_key', 'waiting', 'attempt', 'outcome', 'lane', 'effect_queue',
           'effect_arrival', 'effect_request', 'effect_kind', 'policy', 'target', 'switch', 'relay', 'audit'])
     ) d (role, functions, relations)

@@ -58,7 +58,7 @@ async function onServer(url: string): Promise<DemoDatabase> {
 
 /** Installs Comanda with its command line, as anybody would, and the shop's own tables. */
 export async function install(url: string): Promise<void> {
-  await comanda(['migrate', '--database-url', url, '--environment', 'demo']);
+  await comanda(['migrate', '--database-url', url, '--environment', 'dev']);
   await withClient(url, async (client) => {
     await client.query(SHOP_SCHEMA);
     await client.query('insert into shop.stock (sku) select unnest($1::text[])', [CATALOG.map(({ sku }) => sku)]);

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 import { pgListener } from 'comanda/adapters/pg';
-import { type MigrateResult, migrate, shellWord } from 'comanda/internal';
+import { type MigrateResult, migrate, readInstalled, shellWord } from 'comanda/internal';
 import type { Command } from 'commander';
 import { command, does, wholeNumber } from '../command.js';
 import { type ConfiguredEffect, loadConfig } from '../config.js';
@@ -59,7 +59,9 @@ async function dev(context: Context, flags: DevFlags): Promise<ExitCode> {
   };
   context.at(choice.shown);
   try {
-    const migrated: MigrateResult = await withConnection(choice, (db) => migrate(db, { environment: 'development' }));
+    const migrated: MigrateResult = await withConnection(choice, async (db) =>
+      migrate(db, (await readInstalled(db, 'comanda')) === undefined ? { environment: 'dev' } : {}),
+    );
     const place = relative(process.cwd(), server.dataDir);
     const folder = place === '' || place.startsWith('..') ? server.dataDir : place;
     context.terminal.lines(devLines({ server, folder, migrated, choice, withRelay: effects !== undefined }));

@@ -6,12 +6,15 @@ import { loadConfig } from '../config.js';
 import type { Context } from '../context.js';
 import { openDatabase } from '../database.js';
 import { chooseDatabase, readUrl } from '../database-choice.js';
+import { environmentName } from '../environment.js';
 import type { ExitCode } from '../exit-codes.js';
+import { usage } from '../failure.js';
 import { relayLog, runRelay } from '../run-relay.js';
 import { version } from '../version.js';
 
 interface RelayFlags extends DatabaseOptions {
   readonly config: string;
+  readonly environment?: string;
   readonly lease: number;
   readonly grace: number;
   readonly pollOnly?: boolean;
@@ -29,10 +32,15 @@ export function relayCommand(context: Context): Command {
       [
         'Executes the effects of the kinds that the configuration defines, until SIGTERM or Ctrl-C: then it takes nothing new, lets what runs end within --grace, and writes every outcome. A second signal ends it at once (exit code 143 or 130); leases then end by themselves.',
         `FILE is a module (.mjs, .js) whose default export is { effects: [...] }, or JSON { "effects": [...] } with HTTP effects; \${env:NAME} in values of its headers is replaced by the variable NAME.`,
+        'It acts only on an installation of the environment that it is configured for (--environment, or the variable COMANDA_ENVIRONMENT), reached where it was adopted: a copy of a database sends nothing. See "comanda adopt".',
         'AI_ACTIONS_ENABLED must be "true" for effects that agents decide to leave; anything else holds them.',
       ].join('\n'),
     )
       .requiredOption('--config <file>', 'what this relay executes')
+      .option(
+        '--environment <name>',
+        'the environment that it works for, e.g. production (default: COMANDA_ENVIRONMENT; one of the two is required, except with --dev)',
+      )
       .addOption(
         durationOption('--lease <duration>', 'how long a claim is held without renewal', '30s', {
           minMs: 500,
@@ -58,6 +66,11 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
   const choice = chooseDatabase(flags, context.env);
   const direct = flags.directUrl === undefined ? choice : readUrl(flags.directUrl, '--direct-url', context.env);
   const log = relayLog(context.terminal, { json: flags.json === true, verbose: flags.verbose === true });
+  const environment = environmentName(flags.environment, context.env);
+  if (environment === undefined && flags.dev !== true)
+    throw usage(
+      'The relay is not told for which environment it works. Add --environment NAME, the name given to "comanda migrate", or set COMANDA_ENVIRONMENT.',
+    );
   // Before anything is opened: a mistake in the file is the commonest one.
   const effects = await loadConfig(flags.config, context.env);
   context.at(choice.shown);
@@ -69,13 +82,18 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
   });
   try {
     await checkVersion(database.db, schema);
-    log.note('info', `works for ${choice.shown}, schema ${schema}`);
+    log.note(
+      'info',
+      `works for ${choice.shown}, schema ${schema}${environment === undefined ? '' : `, environment ${environment}`}`,
+    );
     if (database.warning !== undefined) log.note('warning', database.warning);
     return await runRelay({
       db: database.db,
       listener: flags.pollOnly === true ? undefined : pgListener({ connectionString: direct.url }),
       effects,
       schema,
+      ...(environment === undefined ? {} : { environment }),
+      ...(choice.endpoint === undefined ? {} : { endpoint: choice.endpoint }),
       env: context.env,
       leaseMs: flags.lease,
       graceMs: flags.grace,

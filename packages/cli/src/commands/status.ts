@@ -86,8 +86,8 @@ async function inTime<Result>(reading: Promise<Result>): Promise<Result | null> 
   }
 }
 
-function exitCodeOf({ unattended }: StatusLook): ExitCode {
-  return unattended !== null && unattended.length === 0 ? EXIT.ok : EXIT.alarm;
+function exitCodeOf({ status, unattended }: StatusLook): ExitCode {
+  return unattended !== null && unattended.length === 0 && status.not_adopted === null ? EXIT.ok : EXIT.alarm;
 }
 
 function jsonOf({ status, relays, switches, attention, unattended }: StatusLook): unknown {

@@ -101,6 +101,9 @@ function summaryLines(look: StatusLook, place: Place): readonly string[] {
   const relayText = `${live} live${silent === 0 ? '' : `, ${silent} silent`}`;
   const row = (name: string, text: string): string => `${name.padEnd(11)} ${text}`;
   return [
+    ...(s.not_adopted === null
+      ? []
+      : [row('NOT ADOPTED', styled(visible(`${s.not_adopted}. ${place.suggest('comanda adopt')}`), 'red'))]),
     row('lanes', lanes.join(', ')),
     row('relays', live === 0 ? styled(`${relayText}: nothing is executed`, 'yellow') : relayText),
     row('switch', off.length === 0 ? 'run' : styled(`${count(off.length, 'scope')} off`, 'yellow')),

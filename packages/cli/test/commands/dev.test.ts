@@ -24,7 +24,7 @@ test('a PostgreSQL with the schema, for this folder: other commands find it, and
   await withClient(url, (client) => client.query(`select comanda.decide('{"key":"a","effects":[{"kind":"note"}]}')`));
   expect((await comanda(['status', '--json', ...here], { cwd })).json()).toMatchObject({
     pending: 1,
-    environment: 'development',
+    environment: 'dev',
   });
   expect((await comanda(['explain', 'a', ...here], { cwd })).out).toContain(`--dev --data-dir ${dataDir}`);
   const second = await comanda(['dev', '--data-dir', dataDir], { cwd });

@@ -30,13 +30,36 @@ test('installs, and then has nothing to do', async () => {
   expect((await on(url)('migrate')).out).toContain('there was nothing to do');
 });
 
-test('asks for the name of the environment while there is none', async () => {
-  expect((await on((await empty()).url)('migrate')).out).toContain('comanda migrate --environment production');
+test('a first installation without the name of its environment is refused, and nothing is written', async () => {
+  const { url } = await empty();
+  const { code, err } = await on(url)('migrate');
+  expect([code, err]).toEqual([2, expect.stringContaining('--environment NAME')]);
+  expect((await on(url)('status')).code).toBe(7);
+  expect((await comanda(['migrate', '--sql'])).code).toBe(2);
+  const named = await comanda(['migrate', '--database-url', url], { env: { COMANDA_ENVIRONMENT: 'staging' } });
+  expect(named.out).toContain('Environment: staging.');
+});
+
+test('an installation from before names were required asks for one, and takes it', async () => {
+  const { url } = await empty();
+  await withClient(url, (client) => migrate(queryable(client)));
+  expect((await on(url)('migrate')).out).toContain('comanda migrate --environment production');
+  expect((await on(url)('migrate', '--environment', 'production')).out).toContain('Environment: production.');
+});
+
+test('another name than the one that stands there is refused: a copy would act under it', async () => {
+  const { url } = await createDatabase();
+  const { code, err } = await on(url)('migrate', '--environment', 'staging');
+  expect([code, err]).toEqual([expect.any(Number), expect.stringContaining('COMANDA_NOT_ADOPTED')]);
+  expect(code).not.toBe(0);
+  expect((await on(url)('status', '--json')).json()).toMatchObject({ environment: 'test', not_adopted: null });
 });
 
 test('five at once make one installation', async () => {
   const { url } = await empty();
-  const results = await Promise.all(Array.from({ length: 5 }, () => on(url)('migrate', '--json')));
+  const results = await Promise.all(
+    Array.from({ length: 5 }, () => on(url)('migrate', '--environment', 'test', '--json')),
+  );
   expect(results.map(({ code }) => code)).toEqual(results.map(() => 0));
   expect(results.filter((result) => result.json<{ from_version: number }>().from_version === 0)).toHaveLength(1);
 });
@@ -110,7 +133,7 @@ test('a login that may not create roles is told which ones are missing', async (
   );
   const own = new URL(url);
   own.username = role;
-  const { code, out } = await on(own.href)('migrate', '--role-prefix', `p_${name}`);
+  const { code, out } = await on(own.href)('migrate', '--environment', 'test', '--role-prefix', `p_${name}`);
   expect(code).toBe(0);
   expect(out).toContain(`create role "p_${name}_app" nologin;`);
   await withClient(url, (client) => client.query(`drop owned by "${role}"; drop role "${role}"`));

@@ -29,7 +29,7 @@ describe('status', () => {
     expect(json()).toMatchObject({
       database: database.name,
       schema_version: expect.any(Number),
-      environment: 'unset',
+      environment: 'test',
       pending: 2,
       sending: 0,
       waiting: 1,

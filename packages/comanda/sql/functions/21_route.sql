@@ -8,7 +8,7 @@ declare
   who text := request ->> 'relay';
   lease interval := (request ->> 'leaseMs')::float8 * interval '1 millisecond';
   batch int := least(coalesce((request ->> 'batch')::int, 500), 2000);
-  stopped text[] := comanda.stopped(false);
+  stopped text[] := comanda.stopped(false, request);
   closed text[] := array(select c.target from comanda.closed_targets(null) c);
   allowed text[]; caps int[];
   ai bigint[]; ae bigint[]; al text[]; ak text[]; at_ text[];

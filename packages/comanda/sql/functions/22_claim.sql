@@ -7,7 +7,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 declare
   who text := request ->> 'relay';
   lease interval := (request ->> 'leaseMs')::float8 * interval '1 millisecond';
-  stopped text[] := comanda.stopped(false);
+  stopped text[] := comanda.stopped(false, request);
   names text[]; counts int[]; batches int[];
   ours text[]; parked text[];
   closed text[]; until timestamptz[]; probing text[];

@@ -22,7 +22,7 @@ returns table (lane text, fence bigint, effect_id bigint, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
 #variable_conflict use_column
 declare
-  stopped text[] := comanda.stopped(true);
+  stopped text[] := comanda.stopped(true, request);
   floor text := coalesce(request ->> 'floor', 'agents_and_undeclared');  -- what is not understood is the strictest
   closed text[]; until timestamptz[];
   by_run boolean;

@@ -33,6 +33,15 @@ select 'not getting through', h.effect_id, r.key, l.kind, l.target, l.lane, 'tri
   join comanda.effect e on e.id = h.effect_id join comanda.run r on r.id = e.run_id
   where l.first_at < clock_timestamp() - interval '1 hour' and l.parked_by is null
 union all
+select 'not adopted', null, null, null, null, null, coalesce(a.wrong, a.moved), null,
+    case when a.wrong is not null then 'nothing leaves from here. If this is a copy, leave it so; if it is the real one: comanda adopt'
+      else 'effects of kinds without a key wait. Compare what was sent last with the providers, then: comanda adopt --accept-timeline' end
+  from comanda.adoption(null) a where a.wrong is not null or a.moved is not null
+union all
+select 'a relay holds', null, null, null, null, null, b.id || ': ' || b.holds, b.started_at, 'configure it for this installation, or, when its configuration is right: comanda adopt'
+  from comanda.relay b cross join comanda.adoption(null) a
+  where b.holds is not null and a.wrong is null and a.moved is null and b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds'
+union all
 select 'no relay for this kind', null, null, l.kind, min(l.target), null, count(*) || ' lanes wait and no live relay can execute this kind', min(l.ready_at), 'deploy a relay that knows this kind; nothing is lost meanwhile'
   from comanda.lane l
   where l.parked_by is null and l.ready_at < clock_timestamp() - interval '10 seconds'

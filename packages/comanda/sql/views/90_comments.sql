@@ -427,7 +427,12 @@ comment on function comanda.request(jsonb) is
 comment on function comanda.switch_set(jsonb) is
   'Turn a scope on or off? Takes {scope, mode: run | hold | drain | stop, by, reason, owner?, backup?}. Returns the version; a relay whose switch_version is as high obeys it.';
 comment on function comanda.relay_beat(jsonb) is
-  'I live: what does the switch say? Takes {relay, kinds, softwareVersion, schemaVersion, switchVersion, stopping?}.';
+  'I live: what does the switch say, and must I hold? Takes {relay, kinds, softwareVersion, schemaVersion, switchVersion, environment?, endpoint?, stopping?}.';
+comment on function comanda.fingerprint() is 'Which server and database is this at this moment, and on which timeline? Null where the server does not tell.';
+comment on function comanda.adoption(jsonb) is
+  'Is this the installation that was adopted? Takes {environment?, endpoint?} of a relay. wrong: why nothing may leave; moved: only the timeline changed, so kinds without a key wait. Both null: it is.';
+comment on function comanda.adopt(jsonb) is
+  'Make this database the real one? Takes {by, reason, environment?, endpoint?: text or texts, acceptTimeline?}. Until then relays of a copied, restored or moved installation hold. Written to audit.';
 comment on function comanda.publish_kinds(jsonb) is
   'What are the kinds of this deployment? Takes {by, kinds: [{kind, version, target, risk, idempotency, onUnknown, maxAttempts, timeoutMs, contract?, redact?, inputSchema?}]}; returns those that changed.';
 comment on function comanda.route(jsonb) is
@@ -464,7 +469,7 @@ comment on column comanda.ended_mark.candidate is 'How far may the mark move at 
 comment on column comanda.ended_mark.candidate_xid is 'Which transactions must be over before it may? All before this one.';
 comment on function comanda.advance_ended_mark(int) is 'How far have all effects ended? Internal: part of sweep().';
 comment on function comanda.is_stale(bigint) is 'Was a newer version of this effect''s subject decided since? Internal: part of may_send().';
-comment on function comanda.stopped(boolean) is 'Which scopes are off? Null: everything, because the row for all does not say run. Internal.';
+comment on function comanda.stopped(boolean, jsonb) is 'Which scopes are off? Null: everything, because the row for all does not say run, or this is not the adopted installation. Internal.';
 comment on function comanda.sweep_waiting(int) is 'Which waiting effects are due, and is their lane free to take them? Internal: part of sweep().';
 comment on function comanda.sweep_parked(int) is 'Which parked lanes have no reason to be parked any more? Internal: part of sweep().';
 comment on function comanda.sweep_requests(int) is 'Which requests can be answered now? Internal: part of sweep().';

@@ -10,6 +10,8 @@ export interface StatusRow {
   readonly server_version: string;
   readonly schema_version: number;
   readonly environment: string;
+  /** Why this is not the installation that was adopted, or that only its timeline has changed; `null` when it is. */
+  readonly not_adopted: string | null;
   readonly pending: number;
   readonly sending: number;
   readonly waiting: number;

@@ -181,32 +181,44 @@ export interface Beat {
   readonly schema_version: number;
   readonly compatible_from: number;
   readonly statement_timeout: string;
+  /** Why nothing, or nothing without a key, may leave: not the adopted installation. Null: it is. */
+  readonly holds: string | null;
 }
 
 const CLAIMED =
   'lane, fence::text, pos::text, effect_id::text, kind, target, attempt, suspect, cancel, lost, looks, trouble';
 
-/** Binds the functions to a pool and a schema. */
-export function createEngine(db: Queryable, schema: string): Engine {
+/** What a relay believes to work for; compared with the installation that was adopted, in SQL, at each act. */
+export interface Place {
+  readonly environment?: string;
+  readonly endpoint?: string;
+}
+
+/** Binds the functions to a pool, a schema, and the place that the relay was configured for. */
+export function createEngine(db: Queryable, schema: string, place: Place = {}): Engine {
   const call = <Row>(sql: string) => {
     const text = inSchema(sql, schema);
     return (request: unknown): Promise<readonly Row[]> => db.query<Row>(text, [JSON.stringify(request)]);
   };
-  const route = call<ClaimedRow>(`select ${CLAIMED}, routed from comanda.route($1::text::jsonb)`);
-  const claim = call<ClaimedRow>(`select ${CLAIMED}, 0 as routed from comanda.claim($1::text::jsonb)`);
+  const placed = <Row>(sql: string) => {
+    const run = call<Row>(sql);
+    return (request: object): Promise<readonly Row[]> => run({ ...place, ...request });
+  };
+  const route = placed<ClaimedRow>(`select ${CLAIMED}, routed from comanda.route($1::text::jsonb)`);
+  const claim = placed<ClaimedRow>(`select ${CLAIMED}, 0 as routed from comanda.claim($1::text::jsonb)`);
   const payloads = call<PayloadRow>(
     `select effect_id::text, payload, idempotency_key, run_key, subject, name, kind_version, headers, subject_version, started_ms_ago::text, evidence, evidence_provider_id
        from comanda.payloads($1::text::jsonb)`,
   );
-  const maySend = call<SendAnswer>(
+  const maySend = placed<SendAnswer>(
     'select lane, fence::text, effect_id::text, answer from comanda.may_send($1::text::jsonb)',
   );
   const settle = call<LaneResult>('select lane, fence::text, result from comanda.settle($1::text::jsonb)');
   const renew = call<LaneResult>('select lane, fence::text, result from comanda.renew($1::text::jsonb)');
   const late = call<unknown>('select effect_id::text, kept from comanda.late_evidence($1::text::jsonb)');
   const sweep = call<SweepResult>('select moved, unparked, answered, ran from comanda.sweep($1::text::jsonb)');
-  const beat = call<Beat>(
-    'select switch_version::text, all_mode, stopped, schema_version, compatible_from, statement_timeout from comanda.relay_beat($1::text::jsonb)',
+  const beat = placed<Beat>(
+    'select switch_version::text, all_mode, stopped, schema_version, compatible_from, statement_timeout, holds from comanda.relay_beat($1::text::jsonb)',
   );
   const publish = call<unknown>('select kind from comanda.publish_kinds($1::text::jsonb)');
   const awake = inSchema('select comanda.set_awake($1::float8)', schema);

@@ -13,7 +13,10 @@ export type RelayEvent =
   | { readonly type: 'settled'; readonly lanes: number; readonly fenced: number }
   | { readonly type: 'lease_lost'; readonly lane: string; readonly effectId: string; readonly late: string }
   | { readonly type: 'listen'; readonly up: boolean; readonly reason?: string }
+  /** It acts on nothing, or on less than it could; said once per reason. */
   | { readonly type: 'held'; readonly reason: string }
+  /** What it was held for is over. */
+  | { readonly type: 'resumed' }
   | { readonly type: 'warning'; readonly code: string; readonly message: string; readonly error?: unknown }
   | { readonly type: 'stopped'; readonly relayId: string };
 

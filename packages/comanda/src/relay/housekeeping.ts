@@ -6,6 +6,8 @@ export interface SwitchView {
   readonly version: string;
   readonly mode: string | null;
   readonly stopped: readonly string[];
+  /** Why this is not the installation that was adopted; null when it is. */
+  readonly holds: string | null;
 }
 
 /** Beats often enough that `switch --wait` and `attention` can trust it. */
@@ -26,7 +28,7 @@ export async function beat(
     switchVersion,
     stopping,
   });
-  return { version: answer.switch_version ?? '0', mode: answer.all_mode, stopped: answer.stopped };
+  return { version: answer.switch_version ?? '0', mode: answer.all_mode, stopped: answer.stopped, holds: answer.holds };
 }
 
 /** Runs one job after the other, each at its own rhythm, until stopped. A failing job is reported and tried again. */

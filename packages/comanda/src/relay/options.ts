@@ -22,6 +22,13 @@ export interface RelayOptions {
   readonly effects: readonly (EffectKind | EffectDefinition<never>)[];
   /** Name of the schema. Default: `comanda`. */
   readonly schema?: string;
+  /**
+   * Name of the environment that this relay is configured for, e.g. `production`. It acts only on an installation of that name; without it, only a copied
+   * or moved database is recognised.
+   */
+  readonly environment?: string;
+  /** Where this relay reaches PostgreSQL: `host:port/database`, never with login or password. It acts only where that is the adopted place. */
+  readonly endpoint?: string;
   /** Default: `unset`, which holds what agents decided. */
   readonly aiActions?: AiActions;
   /** How long a claim is held without renewal. Default 30 s; it is renewed at a third. 500 ms to 1 h. */
@@ -70,6 +77,8 @@ export interface RelayStatus {
   readonly lanes: number;
   readonly listening: boolean;
   readonly switchVersion: string;
+  /** Why it acts on nothing, or on less than it could; null while it works. */
+  readonly holds: string | null;
   /** Monotonic milliseconds since the last successful look at the database. */
   readonly sinceLastPollMs: number;
 }

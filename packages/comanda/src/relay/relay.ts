@@ -5,13 +5,14 @@ import { comandaError } from '../kernel/errors.js';
 import { newId, systemRandom } from '../kernel/ids.js';
 import { BUSY_POLL_MS, LEASE_MAX_LIFE_MS, LEASE_MS, SAFETY_POLL_MS, SHUTDOWN_GRACE_MS } from '../kernel/limits.js';
 import { DEFAULT_SCHEMA } from '../kernel/schema-name.js';
-import { type AttemptRecord, createEngine, type KindRequest } from '../outbox/engine.js';
+import { type AttemptRecord, createEngine, type KindRequest, type Place } from '../outbox/engine.js';
 import type { RelayEvent } from '../ports/telemetry.js';
 import { checkVersion } from '../schema/version.js';
 import type { ClaimedLane } from './claimed-lane.js';
 import { lookOnce } from './claims.js';
 import { deadlined } from './deadlined.js';
 import type { RelayEnvironment } from './environment.js';
+import { createHolding, isReadOnly } from './holding.js';
 import { BEAT_MS, beat, every, type SwitchView } from './housekeeping.js';
 import { runLane } from './lane-runner.js';
 import { createLeases, type Leases } from './leases.js';
@@ -49,9 +50,10 @@ export function createRelay(options: RelayOptions): Relay {
   const ms = (value: Duration | undefined, fallback: number, name: string, minMs: number, maxMs: number): number =>
     parseDuration(value ?? fallback, name, { minMs, maxMs });
   const leaseMs = ms(options.lease, LEASE_MS, 'lease', 500, 3_600_000);
+  const holding = createHolding(observerOf(options), clock);
   const env: RelayEnvironment = {
     id: `relay-${newId()}`,
-    engine: createEngine(deadlined(options.database, clock, Math.max(leaseMs / 2, 2_000)), schema),
+    engine: createEngine(deadlined(options.database, clock, Math.max(leaseMs / 2, 2_000)), schema, placeOf(options)),
     registry: createRegistry(options.effects, leaseMs),
     leaseMs,
     leaseMaxLifeMs: ms(options.leaseMaxLife, LEASE_MAX_LIFE_MS, 'leaseMaxLife', 1_000, 24 * 3_600_000),
@@ -59,7 +61,7 @@ export function createRelay(options: RelayOptions): Relay {
     floor: FLOORS[options.aiActions ?? 'unset'],
     clock,
     random,
-    emit: observerOf(options),
+    emit: holding.tell,
     givenUp: givenUp.signal,
   };
   const safetyPollMs = ms(options.safetyPoll, SAFETY_POLL_MS, 'safetyPoll', 10, 60_000);
@@ -71,7 +73,7 @@ export function createRelay(options: RelayOptions): Relay {
   const pauses = new Map<string, number>();
   let leases: Leases | undefined;
   let state: RelayStatus['state'] = 'new';
-  let view: SwitchView = { version: '0', mode: null, stopped: [] };
+  let view: SwitchView = { version: '0', mode: null, stopped: [], holds: null };
   let listening = false;
   let lastPoll = clock.monotonicMs();
   let running: Promise<void> | undefined;
@@ -163,14 +165,29 @@ export function createRelay(options: RelayOptions): Relay {
     }
   };
 
+  /** Makes itself known. On a server that can only be read it waits: a start during a failover is no mistake of anybody. */
+  const introduce = async (): Promise<void> => {
+    while (state === 'starting') {
+      try {
+        await env.engine.publishKinds({ by: env.id, kinds: [...env.registry.values()].map(published) });
+        view = await beat(env, options.softwareVersion ?? '', view.version, false);
+        holding.heard(whyHeld(view));
+        return;
+      } catch (error) {
+        if (!isReadOnly(error)) throw error;
+        env.emit({ type: 'warning', code: 'start_failed', message: 'the relay cannot start yet', error });
+        await bell.wait(BEAT_MS);
+      }
+    }
+  };
+
   const start = async (): Promise<void> => {
     if (state !== 'new')
       throw comandaError('COMANDA_INVALID_CONFIG', { problem: `a relay starts once; this one is ${state}` });
     state = 'starting';
     starting = (async () => {
       await checkVersion(options.database, schema);
-      await env.engine.publishKinds({ by: env.id, kinds: [...env.registry.values()].map(published) });
-      view = await beat(env, options.softwareVersion ?? '', view.version, false);
+      await introduce();
       if (state !== 'starting') return;
       leases = createLeases(env);
       jobs.push(
@@ -182,7 +199,7 @@ export function createRelay(options: RelayOptions): Relay {
             await beat(env, options.softwareVersion ?? '', view.version, false);
             bell.ring();
           }
-          if (view.mode !== 'run') env.emit({ type: 'held', reason: `the switch is ${view.mode ?? 'missing'}` });
+          holding.heard(whyHeld(view));
           if (view.mode === 'stop') for (const lane of lanes.keys()) lane.stop.stop(new Error('switched off'));
         }),
         every(env, SWEEP_MS, 'sweep', async () => {
@@ -218,6 +235,7 @@ export function createRelay(options: RelayOptions): Relay {
   const shutDown = async (): Promise<void> => {
     const before = state;
     state = 'stopping';
+    bell.ring();
     await starting?.catch(() => undefined);
     if (before === 'new' || before === 'stopped') {
       state = 'stopped';
@@ -273,6 +291,7 @@ export function createRelay(options: RelayOptions): Relay {
       lanes: lanes.size,
       listening,
       switchVersion: view.version,
+      holds: holding.reason,
       sinceLastPollMs: Math.round(clock.monotonicMs() - lastPoll),
     }),
     [Symbol.asyncDispose]: stop,
@@ -292,6 +311,24 @@ function busyPlaces(lanes: Iterable<ClaimedLane>): ReadonlyMap<string, number> {
     else busy.set(kind.kind, (busy.get(kind.kind) ?? 0) + 1);
   }
   return busy;
+}
+
+function placeOf({ environment, endpoint }: RelayOptions): Place {
+  for (const [name, value] of Object.entries({ environment, endpoint })) {
+    // What a URL would bring along must not reach a table that many may read.
+    if (value !== undefined && !/^[^\s@]{1,512}$/.test(value))
+      throw comandaError('COMANDA_INVALID_CONFIG', {
+        problem: `${name} must be a text of 1 to 512 characters without spaces and without @`,
+      });
+  }
+  return { ...(environment === undefined ? {} : { environment }), ...(endpoint === undefined ? {} : { endpoint }) };
+}
+
+/** Why a relay that was just heard acts on nothing, or on less; the reason names what to do. */
+function whyHeld({ mode, holds }: SwitchView): string | null {
+  if (holds !== null)
+    return `this installation is not the adopted one: ${holds}. If it is a copy, leave it so; if it is the real one: comanda adopt`;
+  return mode === 'run' ? null : `the switch is ${mode ?? 'missing'}`;
 }
 
 /** A throwing observer is the observer's problem. */

@@ -2,7 +2,7 @@ import { FUNCTIONS, MIGRATIONS, PERMISSIONS, ROUTINES_SHA256, VIEWS } from '../g
 import { comandaError } from '../kernel/errors.js';
 import { checkSchemaName, DEFAULT_SCHEMA, inSchema, quoteIdentifier } from '../kernel/schema-name.js';
 import type { Queryable } from '../ports/database.js';
-import { readInstalled, SCHEMA_VERSION, tooNew } from './version.js';
+import { type Installed, readInstalled, SCHEMA_VERSION, tooNew } from './version.js';
 
 const OLDEST_POSTGRESQL = 150000;
 
@@ -10,7 +10,7 @@ const OLDEST_POSTGRESQL = 150000;
 export interface MigrateOptions {
   /** Name of the schema. Default: `comanda`. */
   readonly schema?: string;
-  /** Name of the environment, e.g. `production`; stored with the installation. Kept as it is when not given. */
+  /** Name of the environment, e.g. `production`; stored with an installation that has none. Another name than the stored one is refused: see `adopt`. */
   readonly environment?: string;
   /** Prefix of the roles (`<prefix>_app`, `<prefix>_relay`, …). Default: `comanda`. */
   readonly rolePrefix?: string;
@@ -34,7 +34,8 @@ export interface MigrateResult {
  * Brings a schema to this version, in one transaction, under a lock: any number of processes may call it at once.
  *
  * @param connection one connection of its own (not a pool), outside a transaction
- * @throws ComandaError COMANDA_SCHEMA_VERSION when the schema was made by a newer version than this one accepts, or the server is too old
+ * @throws ComandaError COMANDA_SCHEMA_VERSION when the schema was made by a newer version than this one accepts, or the server is too old;
+ *   COMANDA_NOT_ADOPTED when the installation belongs to another environment than the one given
  */
 export async function migrate(connection: Queryable, options: MigrateOptions = {}): Promise<MigrateResult> {
   const schema = checkSchemaName(options.schema ?? DEFAULT_SCHEMA);
@@ -58,6 +59,7 @@ async function migrateLocked(db: Queryable, schema: string, options: MigrateOpti
   const installed = await readInstalled(db, schema);
   const from = installed?.schemaVersion ?? 0;
   if (installed !== undefined && installed.compatibleFrom > SCHEMA_VERSION) throw tooNew(schema, installed);
+  refuseOtherName(installed, options.environment);
   const applied: string[] = [];
   let routines = false;
   // A newer schema that accepts this version is left alone: writing our older routines over it would undo an upgrade.
@@ -107,15 +109,26 @@ export function migrationScript(options: MigrateOptions & { readonly from?: numb
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Writes down what is installed now. An environment that is not given stays as it was. */
+/** Writes down what is installed now. A first installation is adopted by this; afterwards neither fingerprint nor name is touched: a copy that is migrated stays a copy. */
 function installationSql(environment: string | undefined): string {
   const name = environment === undefined ? 'null::text' : `${literal(environment)}::text`;
-  return `insert into comanda.installation as i (schema_version, compatible_from, routines_sha256, environment, system_identifier, database_oid, timeline)
-  select ${SCHEMA_VERSION}, 1, ${literal(ROUTINES_SHA256)}, coalesce(${name}, 'unset'), (select system_identifier from pg_control_system()),
-    (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint())
+  return `insert into comanda.installation as i (schema_version, compatible_from, routines_sha256, environment, system_identifier, database_oid, timeline, adopted_by, adopted_at)
+  select ${SCHEMA_VERSION}, 1, ${literal(ROUTINES_SHA256)}, coalesce(${name}, 'unset'), f.system_identifier, f.database_oid, f.timeline, 'migrate', clock_timestamp()
+    from comanda.fingerprint() f
   on conflict (singleton) do update set schema_version = excluded.schema_version, compatible_from = excluded.compatible_from,
-    routines_sha256 = excluded.routines_sha256, environment = coalesce(${name}, i.environment), migrated_at = clock_timestamp()
-    where (i.schema_version, i.routines_sha256, i.environment) is distinct from (excluded.schema_version, excluded.routines_sha256, coalesce(${name}, i.environment))`;
+    routines_sha256 = excluded.routines_sha256, environment = case when i.environment = 'unset' then excluded.environment else i.environment end,
+    adopted_by = coalesce(i.adopted_by, 'migrate'), adopted_at = coalesce(i.adopted_at, i.installed_at), migrated_at = clock_timestamp()
+    where (i.schema_version, i.routines_sha256) is distinct from (excluded.schema_version, excluded.routines_sha256) or i.adopted_by is null
+      or (i.environment = 'unset' and excluded.environment <> 'unset')`;
+}
+
+/** Another name than the one that stands there would make a copy of production act as staging, or the reverse: only a person does that. */
+function refuseOtherName(installed: Installed | undefined, environment: string | undefined): void {
+  if (installed === undefined || installed.environment === 'unset') return;
+  if (environment === undefined || environment === installed.environment) return;
+  throw comandaError('COMANDA_NOT_ADOPTED', {
+    reason: `it belongs to the environment "${installed.environment}", not "${environment}"; migrate without a name, then adopt it under the new one`,
+  });
 }
 
 /** A text as SQL literal; `E''` where a backslash could be read as an escape. */

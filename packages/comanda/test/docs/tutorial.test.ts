@@ -35,7 +35,15 @@ it('the first refund: the gateway hangs up without an answer, and refunds once',
 
   const gateway = spawnNode(join(folder, 'gateway.mjs'), ['rude']);
   await eventually(() => gateway.output().includes('gateway on'), { what: 'the gateway listening' });
-  const relay = spawnNode(COMANDA, ['relay', '--config', join(folder, 'effects.json'), '--database-url', database.url]);
+  const relay = spawnNode(COMANDA, [
+    'relay',
+    '--config',
+    join(folder, 'effects.json'),
+    '--database-url',
+    database.url,
+    '--environment',
+    'test',
+  ]);
 
   const env = { DATABASE_URL: database.url };
   expect(await output(spawnNode(join(LESSON, 'refund.mjs'), ['ORD-2041'], { env }))).toContain(

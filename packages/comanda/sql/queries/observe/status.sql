@@ -37,6 +37,7 @@ failed as (
           and (l.trouble is distinct from 'failed' or exists (select from comanda.effect_queue p where p.lane = q.lane and p.pos < q.pos))))
 select to_char(m.now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now,
     current_database() as database, current_setting('server_version') as server_version, i.schema_version, i.environment,
+    (select coalesce(a.wrong, a.moved) from comanda.adoption(null) a) as not_adopted,
     arrived.n + queued.n - queued.sending - lanes.unknown - lanes.blocked as pending, queued.sending, held.n as waiting, held.delayed, held.in_window, held.held,
     lanes.unknown, failed.n as failed,
     case when pg_relation_size('comanda.outcome'::regclass) < 134217728 then (select count(*)::float8 from comanda.outcome o where o.state = 'completed') end as completed,

@@ -143,7 +143,7 @@ describe('the script for administrators', () => {
     await s.rows(`update comanda.installation set routines_sha256 = 'older'`);
     await s.client.query(withoutMeta(migrationScript({ from: SCHEMA_VERSION })));
     expect(await migrate(queryable(await s.db.connect()))).toMatchObject({ applied: [], routines: false });
-    expect(await s.row('select environment from comanda.installation')).toEqual({ environment: 'unset' });
+    expect(await s.row('select environment from comanda.installation')).toEqual({ environment: 'test' });
     await wholeCycle(s);
   });
 });

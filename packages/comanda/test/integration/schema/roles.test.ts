@@ -18,6 +18,7 @@ import {
 const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
   app: ['cancel', 'decide', 'decide_many', 'try_decide'],
   relay: [
+    'adoption',
     'claim',
     'late_evidence',
     'may_send',
@@ -35,8 +36,8 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
     'wake_channel',
   ],
   approver: [],
-  operator: ['cancel', 'request', 'switch_set', 'target_set'],
-  reader: [],
+  operator: ['adopt', 'adoption', 'cancel', 'fingerprint', 'request', 'switch_set', 'target_set'],
+  reader: ['adoption', 'fingerprint'],
 };
 const ROLES = Object.keys(FUNCTIONS);
 

@@ -79,7 +79,7 @@ describe('G08: version skew between code and schema', () => {
       rows: await s.rows('select * from comanda.installation'),
     });
     const before = await all();
-    expect(await migrate(queryable(await s.db.connect()), { environment: 'other' })).toMatchObject({
+    expect(await migrate(queryable(await s.db.connect()), { environment: 'test' })).toMatchObject({
       from: SCHEMA_VERSION + 1,
       to: SCHEMA_VERSION + 1,
       applied: [],
