@@ -21,6 +21,8 @@ export interface ClaimedLane {
   trustedUntil: number;
   /** When the lease was first held; renewals end at the maximum life. */
   readonly heldSince: number;
+  /** Wall clock − monotonic clock at the claim: a machine that is suspended moves only the first of them. */
+  readonly clockGapMs: number;
   /** It waits for its turn as a suspect: it needs no place meanwhile. */
   waiting: boolean;
   /** Fires when the lease is lost or about to end, and when the relay stops. */

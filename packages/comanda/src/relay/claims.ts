@@ -70,7 +70,8 @@ function lanesOf(
     if (row.lane === null || kind === undefined) continue;
     let found = lanes.get(row.lane);
     if (found === undefined) {
-      const times = { trustedUntil: askedAt + env.leaseMs, heldSince: askedAt };
+      const clockGapMs = env.clock.wallMs() - env.clock.monotonicMs();
+      const times = { trustedUntil: askedAt + env.leaseMs, heldSince: askedAt, clockGapMs };
       found = {
         lane: { lane: row.lane, fence: row.fence, kind, effects: [], ...times, waiting: false, stop: new Stop() },
         rows: [],

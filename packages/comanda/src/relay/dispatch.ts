@@ -9,6 +9,8 @@ import { isNotSent } from './outcomes.js';
 
 /** How long a handler may ignore its abort signal before it is left behind. */
 const ABORT_GRACE_MS = 1_000;
+/** More than clocks drift apart within a lease. */
+const SLEPT_MS = 1_000;
 
 /**
  * Executes one effect. The only place in the product that calls `perform` (P8): whoever gets here has just been told `go` by the database.
@@ -26,7 +28,7 @@ export function dispatch(
   const { timeoutMs } = lane.kind;
   const sendBy = Math.min(lane.trustedUntil - sendMarginMs(env.leaseMs), env.clock.monotonicMs() + timeoutMs);
   // The answer `go` can have been long on its way. This process knows by its own clock that the turn is over: nothing is sent.
-  if (lane.stop.reason !== undefined || env.clock.monotonicMs() >= sendBy) {
+  if (lane.stop.reason !== undefined || env.clock.monotonicMs() >= sendBy || hasSlept(env, lane)) {
     const errorText = lane.stop.reason?.message ?? 'the answer of the database came too late';
     return Promise.resolve({
       outcome: 'retry',
@@ -60,6 +62,11 @@ export function dispatch(
       else end(outcome);
     });
   });
+}
+
+/** A suspended machine's monotonic clock stands still while the lease ends. A wall clock that is set forward looks the same, and costs one more claim. */
+function hasSlept({ clock }: RelayEnvironment, lane: ClaimedLane): boolean {
+  return clock.wallMs() - clock.monotonicMs() - lane.clockGapMs > SLEPT_MS;
 }
 
 async function perform(

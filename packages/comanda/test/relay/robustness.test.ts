@@ -2,6 +2,7 @@ import { eventually } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
 import { pgStandalone } from '../../src/adapters/pg/index.js';
 import { absent, completed, type Outcome, type Queryable } from '../../src/index.js';
+import { systemClock } from '../../src/kernel/clock.js';
 import { bench, counting } from './setup.js';
 
 const state = async (b: Awaited<ReturnType<typeof bench>>, key: string) => (await b.states())[key];
@@ -50,6 +51,28 @@ describe('robustness', () => {
     await b.relay({ effects: [mail], lease: 600 }).start();
     await eventually(async () => (await state(b, 'x/mail')) === 'completed', { withinMs: 20_000, what: 'the mail' });
     expect(sent).toHaveLength(1);
+  });
+
+  it('a machine that was suspended between the answer `go` and the send sends nothing of that turn', async () => {
+    const b = await bench();
+    let sleptMs = 0;
+    const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + sleptMs };
+    const mail = counting('mail', () => completed(), { idempotency: 'none', onUnknown: 'ask-human' });
+    await b.effect('x', 'mail');
+    const suspended = odd(pgStandalone(b.pool), 'may_send', 1, async (run) => {
+      const rows = await run();
+      sleptMs = 3_600_000;
+      return rows;
+    });
+    await b.relay({ effects: [mail], database: suspended, clock }).start();
+    await eventually(async () => (await state(b, 'x/mail')) === 'completed', { what: 'the second turn' });
+    expect(await b.rows(`select phase, outcome, error_class from comanda.attempt order by at`)).toEqual([
+      { phase: 'start', outcome: null, error_class: null },
+      { phase: 'end', outcome: 'retry', error_class: 'turn_over' },
+      { phase: 'start', outcome: null, error_class: null },
+      { phase: 'end', outcome: 'completed', error_class: null },
+    ]);
+    expect(await b.rows('select attempts from comanda.outcome')).toEqual([{ attempts: 1 }]);
   });
 
   it('whatever a handler says can be settled, and an outcome is never dropped', async () => {
