@@ -31,6 +31,44 @@ describe('H12: addressGuard', () => {
     expect(await resolve([], ['10.0.0.1', '::ffff:127.0.0.1'], true)).toMatchObject({ code: ADDRESS_REFUSED });
   });
 
+  it.each([
+    // The same address in the forms in which resolvers and hosts files give it.
+    ...[
+      '127.0.0.1',
+      '::ffff:127.0.0.1',
+      '::ffff:7f00:1',
+      '::127.0.0.1',
+      '::ffff:0:127.0.0.1',
+      '64:ff9b::7f00:1',
+      '2002:7f00:1::',
+    ],
+    // Cloud metadata: AWS, Azure and Google; Alibaba; Oracle; AWS by IPv6.
+    ...['169.254.169.254', '::ffff:a9fe:a9fe', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd00:ec2::254%eth0'],
+    ...[
+      'fe80::1',
+      'fe80::1%lo',
+      'fe80::a9fe:a9fe%eth0',
+      'fec0::1',
+      'ff02::1%eth0',
+      '::',
+      '::1',
+      '0.0.0.0',
+      '255.255.255.255',
+    ],
+    ...['2001:db8::1', '3fff::1', '5f00::1', '192.88.99.1', '224.0.0.1', '198.18.0.1', '172.31.255.255', 'fc00::1'],
+  ])('%s is not the public internet', async (address) => {
+    expect(await resolve([], [address], true)).toMatchObject({ code: ADDRESS_REFUSED });
+    expect(addressGuard([]).refusal(`[${address}]`)).toMatch(/is a private address/);
+  });
+
+  it.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '2a00::1'])(
+    '%s is',
+    async (address) => {
+      expect(await resolve([], [address], false)).toBe(address);
+      expect(addressGuard([]).refusal(address)).toBeUndefined();
+    },
+  );
+
   it('allows by network, address and name', async () => {
     expect(await resolve(['10.0.0.0/8'], ['10.0.0.1'], false)).toBe('10.0.0.1');
     expect(await resolve(['fd00::/8'], ['10.0.0.1', 'fd00::1'], false)).toBe('fd00::1');

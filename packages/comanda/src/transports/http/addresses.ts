@@ -2,11 +2,15 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from '
 import { BlockList, isIP } from 'node:net';
 import { comandaError } from '../../kernel/errors.js';
 
-/** Networks that are not the public internet: loopback, private, link-local (cloud metadata), shared, reserved, multicast. */
+/**
+ * Networks that are not the public internet: loopback, private, link-local (cloud metadata), shared, reserved, multicast.
+ * Source: the special-purpose address registries of IANA (RFC 6890 and its updates).
+ */
 const PRIVATE_NETWORKS: readonly string[] = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...[
     '192.0.2.0/24',
+    '192.88.99.0/24',
     '192.168.0.0/16',
     '198.18.0.0/15',
     '198.51.100.0/24',
@@ -14,9 +18,20 @@ const PRIVATE_NETWORKS: readonly string[] = [
     '224.0.0.0/4',
     '240.0.0.0/4',
   ],
-  // Addresses that wrap an IPv4 address (compatible, NAT64, 6to4, Teredo) could lead back to the ones above.
-  ...['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
-  ...['100::/64', '2001:db8::/32', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+  // Addresses that wrap an IPv4 address (compatible, translated, NAT64, 6to4, Teredo) could lead back to the ones above.
+  ...['::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+  ...[
+    '100::/64',
+    '2001:10::/28',
+    '2001:20::/28',
+    '2001:db8::/32',
+    '3fff::/20',
+    '5f00::/16',
+    'fc00::/7',
+    'fe80::/10',
+    'fec0::/10',
+    'ff00::/8',
+  ],
 ];
 
 /** Decides where requests may go. */
