@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  afterThisTest,
   type Child,
   createDatabase,
   eventually,
@@ -199,6 +202,61 @@ describe('the configuration', () => {
     await eventually(() => gateway.entries('accepted').length === 1, { what: 'the request', withinMs: 30_000 });
     await child.kill('SIGTERM');
     expect(child.output()).not.toContain('s3cret-key');
+  });
+
+  test('S06: a value from the environment is in no row, no line and no error, whatever a server does with it', async () => {
+    const secret = 'sk_live_51H"x/y+z';
+    const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+    const echo = createServer((request, response) => {
+      const key = String(request.headers['x-key']);
+      response
+        .writeHead(request.url === '/refused' ? 400 : 200)
+        .end(JSON.stringify({ id: key, text: `${key} ${encodeURIComponent(key)}` }));
+    });
+    await new Promise<void>((ready) => echo.listen(0, '127.0.0.1', ready));
+    afterThisTest(() => void echo.close());
+    const { port } = echo.address() as AddressInfo;
+    const spec = {
+      kind: 'note',
+      url: `http://127.0.0.1:${port}/{/path}`,
+      headers: { 'x-key': '$' + '{env:NOTE_KEY}' },
+      risk: 'reversible',
+      idempotency: 'key',
+      providerId: '/id',
+      allowPrivateAddresses: ['127.0.0.1'],
+    };
+    const { url } = await createDatabase();
+    for (const path of ['done', 'refused']) await decide(url, path, { path });
+    await decide(url, 'unfit', {});
+    const args = ['relay', '--config', config(JSON.stringify([spec])), '--verbose', '--database-url', url];
+    const child = comandaStays(args, { env: { NOTE_KEY: secret } });
+    const wanted = 'completed,failed,failed';
+    await eventually(async () => String(await states(url)) === wanted, { what: wanted, withinMs: 30_000 });
+    await child.kill('SIGTERM');
+    const rows = await withClient(url, async (client) => {
+      const tables = await client.query<{ name: string }>(
+        `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'comanda'`,
+      );
+      const texts: unknown[] = [];
+      for (const { name } of tables.rows) texts.push((await client.query(`select t::text as t from ${name} t`)).rows);
+      return JSON.stringify(texts);
+    });
+    const seen = rows + child.output() + (await on(url)('explain', 'refused')).out;
+    expect(rows).toContain('[redacted]');
+    expect(rows).toContain('the payload has no value at /path; nothing was sent');
+    for (const form of forms) expect(seen).not.toContain(form);
+  });
+
+  test('everything wrong in a file is said at once', async () => {
+    const { url } = await createDatabase();
+    const one = { kind: 'a', url: 'https://x.example/{id}', risk: 'reversible', idempotency: 'key' };
+    const two = { kind: 'b', url: 'https://{/host}/', risk: 'reversibel', idempotency: 'key' };
+    const file = config(JSON.stringify({ effects: [one, two] }));
+    const { code, err } = await comanda(['relay', '--database-url', url, '--config', file]);
+    expect(code).toBe(2);
+    expect(err).toContain("HTTP effect 'a': 'url' has {id}, which is no placeholder");
+    expect(err).toContain("HTTP effect 'b': 'risk' is 'reversibel', must be one of 'reversible', 'irreversible'");
+    expect(err).toContain("'url' has {/host} before its path");
   });
 
   test.each([
