@@ -1,6 +1,6 @@
 -- Writes what became of claimed work, many lanes in one call. Only the owner settles (P4): everything is matched on (lane, fence) and on a lane that has an owner,
 -- so that a repeated call does nothing. Never waits for a lane: what is locked comes back as `busy`.
--- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
+-- request: {relay, leaseMs, lanes: [{lane, fence, mode, heldMs?, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
 --   attempt: {effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}
 --   mode: keep (the same lease goes on) | next | retry (certainly not applied) | unsure (may be applied) | unknown (may be applied; look it up when due)
 --         | absent (looked up: not applied) | block (until a person acts, or until the scope named by reason is on again)
@@ -90,7 +90,7 @@ begin
       delete from comanda.lane l where l.lane = any (none);
     end if;
     if ml is not null then
-      -- `fresh`: something ended, so the head is another effect than the claim's. What was counted about that one does not pass on; the lifetime of its key does, to be on the safe side.
+      -- `fresh`: something ended, so the head is another effect than the claim's. What was counted about that one does not pass on.
       -- `lost` outlives a clean release only: an attempt that has a result is one that its process survived.
       -- `next` without an end gives a lane up without a word about its head: as an expired lease, so what was in flight is suspect.
       update comanda.lane l set kind = u.hk, target = u.ht,
@@ -100,7 +100,9 @@ begin
           inflight_to = case when u.md = 'keep' then l.inflight_to end,
           suspect_to = case when u.uncertain then greatest(u.hp, l.suspect_to) when u.silent then greatest(l.inflight_to, l.suspect_to) when u.hp <= l.suspect_to then l.suspect_to end,
           cleared_to = case when u.md = 'absent' then u.hp when u.uncertain or u.silent then null when u.hp = l.cleared_to then l.cleared_to end,
-          first_at = case when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
+          -- Another head than the claim's was first sent under this lease, which the caller has held for heldMs.
+          first_at = case when u.fresh and u.md <> 'next' and (u.hp <= l.suspect_to) is not true then greatest(l.first_at, now() - (u.j ->> 'heldMs')::float8 * interval '1 millisecond')
+            when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
           owner = case when u.md = 'keep' then l.owner end,
           lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and not u.j ? 'head' and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then l.lost else 0 end,
           trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' and u.j ->> 'trouble' is not null then u.j ->> 'trouble'

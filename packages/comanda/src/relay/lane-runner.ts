@@ -24,7 +24,9 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
   let heldSince = 0;
   const settle = async (settlement: Settlement): Promise<boolean> => {
     const ended = [...done.splice(0), ...(settlement.ended ?? [])];
-    return (await settler.settle(lane, { ...settlement, ...(ended.length === 0 ? {} : { ended }) })) === 'ok';
+    if (ended.length === 0) return (await settler.settle(lane, settlement)) === 'ok';
+    const held = settlement.mode === 'next' ? {} : { heldMs: Math.ceil(env.clock.monotonicMs() - lane.heldSince) };
+    return (await settler.settle(lane, { ...settlement, ...held, ended })) === 'ok';
   };
   // Nothing that could be read: the lane is given back, and one that has no effects at all is removed by the settle.
   if (lane.effects.length === 0)

@@ -3,6 +3,7 @@ import { type Engine, engine } from './kit/engine.js';
 import {
   ask,
   type Claimed,
+  claim,
   claimOne,
   decide,
   ended,
@@ -82,6 +83,20 @@ describe('the lifetime of the key, counted from the first claim', () => {
     await settle(s, taken, 'next', { ended: [ended(taken)] });
     expect(await maySend(s, await claimOne(s), { windowMs: HOUR - 1 })).toBe('go');
   });
+});
+
+test('what comes after an effect that ended under the same lease counts from that lease, not from its forerunner', async () => {
+  const s = await engine();
+  await decide(s, 'one', [{ orderingKey: 'a' }]);
+  await decide(s, 'two', [{ orderingKey: 'a' }]);
+  await route(s);
+  await firstClaimed(s, 0);
+  const [one, two] = await claim(s, { batch: 2 });
+  await firstClaimed(s, HOUR);
+  await settle(s, one, 'retry', { heldMs: 2_000, delayMs: 0, ended: [ended(one)], head: head(two, 'retry') });
+  const again = await claimOne(s);
+  expect(await maySend(s, again, { windowMs: HOUR - 1 })).toBe('go');
+  expect(await maySend(s, again, { windowMs: 1_900 })).toBe('go:none');
 });
 
 describe('redrive', () => {
