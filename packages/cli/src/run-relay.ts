@@ -4,9 +4,15 @@ import { createRelay, type Relay, type RelayOptions } from 'comanda/relay';
 import type { ConfiguredEffect } from './config.js';
 import { type Environment, readAiActions } from './environment.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
-import { createRelayLog, errorText, type RelayLog } from './relay-log.js';
+import { createGaugeReader } from './health/read-gauges.js';
+import { type HealthOptions, type HealthServer, openHealthServer } from './health/server.js';
+import { createRelayLog, type RelayLog } from './relay-log.js';
+import { errorText, type LogLevel } from './relay-messages.js';
 import { onStopSignal } from './signals.js';
 import type { Terminal } from './terminal.js';
+
+/** How often the relay looks when nothing wakes it. */
+const SAFETY_POLL_MS = 1_000;
 
 /** What a relay process is made of. */
 export interface RelayRun {
@@ -21,13 +27,19 @@ export interface RelayRun {
   readonly graceMs: number;
   readonly version: string;
   readonly log: RelayLog;
+  /** Where its health is told; nowhere when it is missing. */
+  readonly health?: HealthOptions;
   /** Ends the relay in order, as the first signal does. */
   readonly end?: AbortSignal;
 }
 
 /** A log of relay events on a terminal, with the host's clock. */
-export function relayLog(terminal: Terminal, options: { readonly json: boolean; readonly verbose: boolean }): RelayLog {
-  return createRelayLog(terminal, { ...options, now: () => new Date(systemClock.wallMs()).toISOString() });
+export function relayLog(terminal: Terminal, options: { readonly json: boolean; readonly level: LogLevel }): RelayLog {
+  return createRelayLog(terminal, {
+    ...options,
+    now: () => new Date(systemClock.wallMs()).toISOString(),
+    monotonicMs: systemClock.monotonicMs,
+  });
 }
 
 /**
@@ -43,6 +55,7 @@ export async function runRelay(run: RelayRun): Promise<ExitCode> {
   run.end?.addEventListener('abort', () => end.abort(), { once: true });
   let code: ExitCode = EXIT.ok;
   const relay = createRelay(optionsOf(run, ai.value, () => end.abort()));
+  const health = await openHealth(run, relay);
   const finish = (ended: ExitCode): void => {
     code = code === EXIT.ok ? ended : code;
     end.abort();
@@ -62,7 +75,16 @@ export async function runRelay(run: RelayRun): Promise<ExitCode> {
     return code;
   } finally {
     for (const undo of forget) undo();
+    await health?.close();
   }
+}
+
+async function openHealth({ health, db, schema, log }: RelayRun, relay: Relay): Promise<HealthServer | undefined> {
+  if (health === undefined) return undefined;
+  const gauges = createGaugeReader(db, schema);
+  const server = await openHealthServer(health, { status: relay.status, gauges, pollMs: SAFETY_POLL_MS });
+  log.note('info', `tells its health on http://${health.host}:${server.port}/ready`, { port: server.port });
+  return server;
 }
 
 function optionsOf(run: RelayRun, aiActions: RelayOptions['aiActions'] & string, onStopped: () => void): RelayOptions {
@@ -72,6 +94,7 @@ function optionsOf(run: RelayRun, aiActions: RelayOptions['aiActions'] & string,
     schema: run.schema,
     aiActions,
     lease: run.leaseMs,
+    safetyPoll: SAFETY_POLL_MS,
     shutdownGrace: run.graceMs,
     softwareVersion: run.version,
     observer: (event) => {

@@ -9,6 +9,6 @@ export type { KeyCarrier, KeyContract, KeyProfile } from './ports/idempotency.js
 export type { Actor, Decided, Decision, EffectIntent, EffectOptions } from './ports/intent.js';
 export type { Completed, Evidence, Failed, Outcome, ReconcileResult, Retry, Unknown } from './ports/outcome.js';
 export { profiles } from './ports/profiles.js';
-export type { Observer, RelayEvent } from './ports/telemetry.js';
+export type { EffectReference, Observer, RelayEvent } from './ports/telemetry.js';
 export { defineEffect, type EffectSpec, type StandardSchema } from './relay/define-effect.js';
 export { absent, applied, cannotTell, completed, failed, notSent, retry, unknown } from './relay/outcomes.js';

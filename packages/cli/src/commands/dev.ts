@@ -112,7 +112,7 @@ async function withRelay(
   effects: readonly ConfiguredEffect[],
   end: AbortSignal,
 ): Promise<void> {
-  const log = relayLog(context.terminal, { json: false, verbose: false });
+  const log = relayLog(context.terminal, { json: false, level: 'info' });
   const database = await openDatabase(choice, {
     applicationName: 'comanda-relay',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,

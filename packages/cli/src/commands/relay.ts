@@ -1,6 +1,6 @@
 import { pgListener } from 'comanda/adapters/pg';
 import { checkSchemaName, checkVersion } from 'comanda/internal';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { command, type DatabaseOptions, does, durationOption, wholeNumber, withDatabaseOptions } from '../command.js';
 import { loadConfig } from '../config.js';
 import type { Context } from '../context.js';
@@ -9,6 +9,8 @@ import { chooseDatabase, readUrl } from '../database-choice.js';
 import { environmentName } from '../environment.js';
 import type { ExitCode } from '../exit-codes.js';
 import { usage } from '../failure.js';
+import { knownSecrets } from '../known-secrets.js';
+import { LOG_LEVELS, type LogLevel } from '../relay-messages.js';
 import { relayLog, runRelay } from '../run-relay.js';
 import { version } from '../version.js';
 
@@ -21,6 +23,9 @@ interface RelayFlags extends DatabaseOptions {
   readonly directUrl?: string;
   readonly connections: number;
   readonly verbose?: boolean;
+  readonly logLevel: LogLevel;
+  readonly healthPort?: number;
+  readonly healthHost: string;
   readonly json?: boolean;
 }
 
@@ -56,7 +61,14 @@ export function relayCommand(context: Context): Command {
       .option('--poll-only', 'never listen for wake-ups; latency is then that of polling')
       .option('--direct-url <url>', 'URL (or env:NAME) for the listening connection, past a transaction pooler')
       .option('--connections <n>', 'connections of the pool at most', wholeNumber(2, 200), 10)
-      .option('--verbose', 'log each claim and settlement, too')
+      .option(
+        '--health-port <n>',
+        'tell health on this port: GET /live, /ready, /health, /metrics (0: a free one)',
+        wholeNumber(0, 65_535),
+      )
+      .option('--health-host <address>', 'with --health-port: the address to listen on', '127.0.0.1')
+      .addOption(new Option('--log-level <level>', 'the least that is logged').choices([...LOG_LEVELS]).default('info'))
+      .option('--verbose', 'the same as --log-level debug: each claim and settlement, too')
       .option('--json', 'log JSON, one document per line'),
   ).action(does(context, (flags: RelayFlags) => relay(context, flags)));
 }
@@ -65,14 +77,17 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
   const schema = checkSchemaName(flags.schema);
   const choice = chooseDatabase(flags, context.env);
   const direct = flags.directUrl === undefined ? choice : readUrl(flags.directUrl, '--direct-url', context.env);
-  const log = relayLog(context.terminal, { json: flags.json === true, verbose: flags.verbose === true });
+  const level = flags.verbose === true ? 'debug' : flags.logLevel;
+  const log = relayLog(context.terminal, { json: flags.json === true, level });
+  const secrets = knownSecrets(context.env, [choice.url, direct.url]);
   const environment = environmentName(flags.environment, context.env);
   if (environment === undefined && flags.dev !== true)
     throw usage(
       'The relay is not told for which environment it works. Add --environment NAME, the name given to "comanda migrate", or set COMANDA_ENVIRONMENT.',
     );
   // Before anything is opened: a mistake in the file is the commonest one.
-  const effects = await loadConfig(flags.config, context.env);
+  const effects = await loadConfig(flags.config, secrets.env);
+  log.hide(secrets.values());
   context.at(choice.shown);
   const database = await openDatabase(choice, {
     applicationName: 'comanda-relay',
@@ -99,6 +114,7 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
       graceMs: flags.grace,
       version: version(),
       log,
+      ...(flags.healthPort === undefined ? {} : { health: { port: flags.healthPort, host: flags.healthHost } }),
     });
   } finally {
     await database.close();

@@ -1,9 +1,10 @@
-import { sqlstateOf, systemClock } from 'comanda/internal';
+import { duration, sqlstateOf, systemClock } from 'comanda/internal';
 import type { Command } from 'commander';
 import { command, type DatabaseOptions, does, durationOption, jsonOption, withDatabaseOptions } from '../command.js';
 import { type Session, withSession } from '../compose.js';
 import type { Context } from '../context.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
+import { failureOf } from '../failure.js';
 import { type StatusLook, statusLines } from '../render/status.js';
 import { onStopSignal } from '../signals.js';
 
@@ -46,9 +47,26 @@ async function watch({ terminal }: Context, session: Session, options: StatusOpt
   const stopping = new AbortController();
   const forget = onStopSignal(() => stopping.abort());
   let code: ExitCode = EXIT.ok;
+  let looked = false;
   try {
     while (!stopping.signal.aborted) {
-      const look = await lookAt(session);
+      const look = await lookAt(session).catch((error: unknown) => {
+        const failure = failureOf(error, session.choice.shown);
+        // Whoever watches wants to see it come back; a mistake at the first look is told as ever.
+        if (!looked || failure.exitCode !== EXIT.unreachable) throw error;
+        return failure;
+      });
+      if ('exitCode' in look) {
+        code = look.exitCode;
+        if (options.json === true) terminal.jsonLine({ unreachable: look.line });
+        else {
+          terminal.clear();
+          terminal.lines([`${look.line} Tried again every ${duration(options.every)}.`]);
+        }
+        await systemClock.sleep(options.every, stopping.signal);
+        continue;
+      }
+      looked = true;
       code = exitCodeOf(look);
       if (options.json === true) {
         terminal.jsonLine(jsonOf(look));

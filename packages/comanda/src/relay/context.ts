@@ -36,7 +36,8 @@ export function inputOf(effect: ClaimedEffect): unknown {
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-function headersOf(text: string | null): Readonly<Record<string, string>> {
+/** Headers that were stored with an effect. */
+export function headersOf(text: string | null): Readonly<Record<string, string>> {
   if (text === null) return NO_HEADERS;
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed !== 'object' || parsed === null) return {};

@@ -6,6 +6,7 @@ import type { Evidence } from '../ports/outcome.js';
 import { type ClaimedEffect, type ClaimedLane, isKeyed } from './claimed-lane.js';
 import { inputOf } from './context.js';
 import { dispatch } from './dispatch.js';
+import { errorOf, referenceTo } from './effect-reference.js';
 import { type RelayEnvironment, sendMarginMs } from './environment.js';
 import { reasonOf, storable, thrownEvidence } from './evidence.js';
 import { keyWindowMs } from './key-window.js';
@@ -124,7 +125,6 @@ async function execute(
   idempotency: Idempotency,
 ): Promise<Step> {
   const { env } = services;
-  const { row } = effect;
   const started = env.clock.monotonicMs();
   const recordOf = <Outcome extends string>(outcome: Evidence & { readonly outcome: Outcome }) => {
     const ms = Math.round(env.clock.monotonicMs() - started);
@@ -134,11 +134,10 @@ async function execute(
   const record = recordOf(outcome);
   env.emit({
     type: 'attempt',
-    effectId: row.effect_id,
-    kind: row.kind,
-    attempt: row.attempt,
+    ...referenceTo(lane, effect),
     outcome: record.outcome,
     ms: record.ms,
+    ...errorOf(record),
   });
   if (outcome.outcome === 'retry' && outcome.pausesTarget === true) {
     services.pauseTarget(lane.kind.target, boundedWaitMs(outcome.afterMs ?? lane.kind.backoffBaseMs));

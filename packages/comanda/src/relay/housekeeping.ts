@@ -34,17 +34,14 @@ export async function beat(
 /** Runs one job after the other, each at its own rhythm, until stopped. A failing job is reported and tried again. */
 export function every(env: RelayEnvironment, ms: number, name: string, job: () => Promise<unknown>): { stop(): void } {
   let stopped = false;
+  const trouble = createTrouble(env, `${name}_failed`, `${name} could not be done; it is tried again`);
   const run = async (): Promise<void> => {
     if (stopped) return;
     try {
       await job();
+      trouble.over();
     } catch (error) {
-      env.emit({
-        type: 'warning',
-        code: `${name}_failed`,
-        message: `${name} could not be done; it is tried again`,
-        error,
-      });
+      trouble.again(error);
     }
     // Jittered, so that relays started together do not stay together.
     if (!stopped) timer = env.clock.after(ms * (0.8 + env.random() * 0.4), () => void run());
@@ -54,6 +51,29 @@ export function every(env: RelayEnvironment, ms: number, name: string, job: () =
     stop: () => {
       stopped = true;
       timer.cancel();
+    },
+  };
+}
+
+/** Something that fails again and again and then no longer does: warns at each failure, and says when it is over. */
+export function createTrouble(
+  env: Pick<RelayEnvironment, 'clock' | 'emit'>,
+  code: string,
+  message: string,
+): { again(error: unknown): number; over(): void } {
+  let times = 0;
+  let sinceMs = 0;
+  return {
+    again: (error) => {
+      if (times === 0) sinceMs = env.clock.monotonicMs();
+      times += 1;
+      env.emit({ type: 'warning', code, message, error });
+      return times;
+    },
+    over: () => {
+      if (times === 0) return;
+      env.emit({ type: 'recovered', code, times, ms: Math.round(env.clock.monotonicMs() - sinceMs) });
+      times = 0;
     },
   };
 }

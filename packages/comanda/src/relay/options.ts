@@ -81,4 +81,6 @@ export interface RelayStatus {
   readonly holds: string | null;
   /** Monotonic milliseconds since the last successful look at the database. */
   readonly sinceLastPollMs: number;
+  /** Monotonic milliseconds since the last heartbeat that the database took. */
+  readonly sinceLastBeatMs: number;
 }

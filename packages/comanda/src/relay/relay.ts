@@ -13,7 +13,7 @@ import { lookOnce } from './claims.js';
 import { deadlined } from './deadlined.js';
 import type { RelayEnvironment } from './environment.js';
 import { createHolding, isReadOnly } from './holding.js';
-import { BEAT_MS, beat, every, type SwitchView } from './housekeeping.js';
+import { BEAT_MS, beat, createTrouble, every, type SwitchView } from './housekeeping.js';
 import { runLane } from './lane-runner.js';
 import { createLeases, type Leases } from './leases.js';
 import type { AiActions, Relay, RelayOptions, RelayStatus } from './options.js';
@@ -76,6 +76,7 @@ export function createRelay(options: RelayOptions): Relay {
   let view: SwitchView = { version: '0', mode: null, stopped: [], holds: null };
   let listening = false;
   let lastPoll = clock.monotonicMs();
+  let lastBeat = lastPoll;
   let running: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let starting: Promise<void> | undefined;
@@ -130,7 +131,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   const loop = async (): Promise<void> => {
     let emptyMs = BUSY_POLL_MS;
-    let failures = 0;
+    const trouble = createTrouble(env, 'poll_failed', 'the database could not be asked for work');
     let awakeUntil = 0;
     const stayAwake = async (): Promise<void> => {
       const now = clock.monotonicMs();
@@ -141,7 +142,7 @@ export function createRelay(options: RelayOptions): Relay {
     while (state === 'running') {
       try {
         const found = await look();
-        failures = 0;
+        trouble.over();
         if (found > 0) {
           emptyMs = BUSY_POLL_MS;
           await stayAwake();
@@ -158,8 +159,7 @@ export function createRelay(options: RelayOptions): Relay {
           else await bell.wait(safetyPollMs * (0.9 + random() * 0.2));
         }
       } catch (error) {
-        failures += 1;
-        env.emit({ type: 'warning', code: 'poll_failed', message: 'the database could not be asked for work', error });
+        const failures = trouble.again(error);
         await clock.sleep(Math.min(2_000, 25 * 2 ** Math.min(failures, 7)) * (0.5 + random() / 2));
       }
     }
@@ -188,12 +188,15 @@ export function createRelay(options: RelayOptions): Relay {
     starting = (async () => {
       await checkVersion(options.database, schema);
       await introduce();
+      // Asked before anything runs: from then on a database that goes away is waited for.
+      const channel = options.listener === undefined ? undefined : await env.engine.channel();
       if (state !== 'starting') return;
       leases = createLeases(env);
       jobs.push(
         every(env, BEAT_MS, 'heartbeat', async () => {
           const before = view.version;
           view = await beat(env, options.softwareVersion ?? '', view.version, false);
+          lastBeat = clock.monotonicMs();
           if (before !== view.version) {
             // Obeyed from here on: said at once, so that `switch --wait` need not wait for the next beat.
             await beat(env, options.softwareVersion ?? '', view.version, false);
@@ -208,10 +211,11 @@ export function createRelay(options: RelayOptions): Relay {
         }),
       );
       state = 'running';
+      lastPoll = clock.monotonicMs();
+      lastBeat = lastPoll;
       env.emit({ type: 'started', relayId: env.id, kinds: [...env.registry.keys()] });
       running = loop();
-      if (options.listener !== undefined) {
-        const channel = await env.engine.channel();
+      if (options.listener !== undefined && channel !== undefined) {
         subscription = await options.listener.listen(
           channel,
           () => bell.ring(),
@@ -293,6 +297,7 @@ export function createRelay(options: RelayOptions): Relay {
       switchVersion: view.version,
       holds: holding.reason,
       sinceLastPollMs: Math.round(clock.monotonicMs() - lastPoll),
+      sinceLastBeatMs: Math.round(clock.monotonicMs() - lastBeat),
     }),
     [Symbol.asyncDispose]: stop,
   };

@@ -3,6 +3,7 @@ import { sqlstateOf } from '../kernel/database-errors.js';
 import { SETTLE_BATCH_MAX_ITEMS, SETTLE_BATCH_MAX_WAIT_MS, SETTLE_BUSY_BATCH_MAX_ITEMS } from '../kernel/limits.js';
 import type { AttemptRecord, LaneResult, SettleLane } from '../outbox/engine.js';
 import type { ClaimedLane } from './claimed-lane.js';
+import { referenceTo } from './effect-reference.js';
 import type { RelayEnvironment } from './environment.js';
 
 /** What is to be written about a lane. Lane and fence come from the claim. */
@@ -147,8 +148,10 @@ export async function keepEvidence(
       await env.clock.sleep(DATABASE_DOWN_MS, env.givenUp);
     }
   }
-  for (const { effect, outcome = 'nothing' } of items)
-    env.emit({ type: 'lease_lost', lane: lane.lane, effectId: effect, late: outcome });
+  for (const { effect, outcome = 'nothing' } of items) {
+    const claimed = lane.effects.find(({ row }) => row.effect_id === effect);
+    if (claimed !== undefined) env.emit({ type: 'lease_lost', ...referenceTo(lane, claimed), late: outcome });
+  }
 }
 
 function recordsOf(lane: Settlement): readonly AttemptRecord[] {

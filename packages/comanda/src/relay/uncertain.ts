@@ -3,6 +3,7 @@ import { BACKOFF_BASE_MS, BACKOFF_MAX_MS } from '../kernel/limits.js';
 import type { EndedRecord } from '../outbox/engine.js';
 import type { ReconcileResult } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
+import { errorOf, referenceTo } from './effect-reference.js';
 import type { RelayEnvironment } from './environment.js';
 import { storable } from './evidence.js';
 import { lookUp } from './reconcile-effect.js';
@@ -69,11 +70,10 @@ async function ask(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffe
   const ms = Math.round(env.clock.monotonicMs() - started);
   env.emit({
     type: 'attempt',
-    effectId: row.effect_id,
-    kind: row.kind,
-    attempt: row.attempt,
+    ...referenceTo(lane, effect),
     outcome: `look:${result.found}`,
     ms,
+    ...errorOf(evidence),
   });
   const record = { ...head(effect), ...evidence, ms, outcome: lookOutcome(result) };
   if (result.found === 'applied')
