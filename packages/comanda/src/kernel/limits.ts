@@ -66,8 +66,8 @@ export const JSON_NUMBER_MAX_DIGITS = 1_000;
 // Waiting for a target
 /** A provider's Retry-After is followed up to here. */
 export const RETRY_AFTER_MAX_MS = HOUR_MS;
-/** Pause of a target that refuses our credentials; somebody has to act before it can be better. */
-export const CREDENTIALS_PAUSE_MS = MINUTE_MS;
+/** How long a relay leaves a target to others when its own process cannot send at all; somebody has to act before it can be better. */
+export const UNUSABLE_PAUSE_MS = MINUTE_MS;
 export const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 
 // Retention

@@ -34,6 +34,20 @@ export interface Engine {
   }): Promise<void>;
   sweep(request: { readonly relay: string }): Promise<SweepResult>;
   beat(request: BeatRequest): Promise<Beat>;
+  /** What was learned about a target, for all relays. */
+  targetReport(request: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Asks for the one probe of a target whose breaker is open. */
+  targetProbe(request: {
+    readonly relay: string;
+    readonly target: string;
+    readonly leaseMs: number;
+  }): Promise<{ readonly granted: boolean; readonly wait_ms: string }>;
+  /** Asks for this relay's share of its targets' limits, and which of them are closed. */
+  targetsBeat(request: {
+    readonly relay: string;
+    readonly stopping: boolean;
+    readonly targets: readonly TargetAsk[];
+  }): Promise<readonly TargetBeatRow[]>;
   publishKinds(request: { readonly by: string; readonly kinds: readonly Record<string, unknown>[] }): Promise<void>;
   /** Says until when this relay polls anyway, so that decisions need not notify. 0 = it sleeps: notify. */
   awake(forMs: number | 'always'): Promise<void>;
@@ -120,7 +134,7 @@ export interface SendItem extends LaneRef {
 
 export interface SendAnswer extends LaneRef {
   readonly effect_id: string;
-  /** `go | go:none | forgotten | lost | short | cancel | stale | expired | applied | busy | off:<scope>` */
+  /** `go | go:none | forgotten | lost | short | cancel | stale | expired | applied | busy | off:<scope> | wait:<ms>` */
   readonly answer: string;
 }
 
@@ -187,6 +201,29 @@ export interface Beat {
   readonly holds: string | null;
 }
 
+export interface TargetAsk {
+  readonly target: string;
+  readonly kinds: readonly string[];
+  readonly ratePerSecond?: number;
+  readonly concurrency?: number;
+  /** Lanes of it that this relay works on. */
+  readonly held: number;
+  /** What this relay may be using at this moment. */
+  readonly slots: number;
+}
+
+export interface TargetBeatRow {
+  readonly target: string;
+  readonly wait_ms: string;
+  readonly breaker: 'closed' | 'open' | 'half_open';
+  readonly probe_by: string | null;
+  /** Null: no such limit. */
+  readonly slots: number | null;
+  readonly rate: number | null;
+  /** Null: no limit at all; 0: the share could not be renewed. */
+  readonly share_ms: number | null;
+}
+
 const CLAIMED =
   'lane, fence::text, pos::text, effect_id::text, kind, target, attempt, suspect, cancel, lost, looks, trouble';
 
@@ -222,6 +259,13 @@ export function createEngine(db: Queryable, schema: string, place: Place = {}): 
   const beat = placed<Beat>(
     'select switch_version::text, all_mode, stopped, schema_version, compatible_from, statement_timeout, holds from comanda.relay_beat($1::text::jsonb)',
   );
+  const targetReport = call<unknown>('select target from comanda.target_report($1::text::jsonb)');
+  const targetProbe = call<{ granted: boolean; wait_ms: string }>(
+    'select granted, wait_ms::text from comanda.target_probe($1::text::jsonb)',
+  );
+  const targetsBeat = call<TargetBeatRow>(
+    'select target, wait_ms::text, breaker, probe_by, slots, rate, share_ms from comanda.targets_beat($1::text::jsonb)',
+  );
   const publish = call<unknown>('select kind from comanda.publish_kinds($1::text::jsonb)');
   const awake = inSchema('select comanda.set_awake($1::float8)', schema);
   const channel = inSchema(`select comanda.wake_channel() as channel`, schema);
@@ -235,6 +279,9 @@ export function createEngine(db: Queryable, schema: string, place: Place = {}): 
     lateEvidence: async (request) => void (await late(request)),
     sweep: async (request) => first(await sweep(request), 'sweep'),
     beat: async (request) => first(await beat(request), 'relay_beat'),
+    targetReport: async (request) => void (await targetReport(request)),
+    targetProbe: async (request) => first(await targetProbe(request), 'target_probe'),
+    targetsBeat,
     publishKinds: async (request) => void (await publish(request)),
     awake: async (forMs) => void (await db.query(awake, [forMs === 'always' ? -1 : forMs])),
     channel: async () => first(await db.query<{ channel: string }>(channel, []), 'wake_channel').channel,

@@ -29,8 +29,10 @@ export interface Retry extends Evidence {
   readonly afterMs?: number;
   /** `false` gives the attempt back (rate limits: the provider asked for patience, the effect is not at fault). Default `true`. */
   readonly burnsAttempt?: boolean;
-  /** Asks the relay to leave the whole target alone for `afterMs` (429 and 503 with Retry-After). */
-  readonly pausesTarget?: boolean;
+  /** Asks all relays to leave the whole target alone for `afterMs` (429 and 503 with Retry-After); `here`: only this relay, because something of its own process is broken. */
+  readonly pausesTarget?: boolean | 'here';
+  /** The target does not let us in at all (401, 403): its breaker opens at once, and one probe at a time finds out when that is over. */
+  readonly breaksTarget?: boolean;
 }
 
 /** The effect can never succeed as it is: a dead letter. */

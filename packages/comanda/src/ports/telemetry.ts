@@ -32,6 +32,13 @@ export type RelayEvent =
   | { readonly type: 'held'; readonly reason: string }
   /** What it was held for is over. */
   | { readonly type: 'resumed' }
+  | {
+      readonly type: 'target';
+      readonly target: string;
+      readonly breaker: 'closed' | 'open' | 'half_open';
+      /** Until the next probe. */
+      readonly waitMs: number;
+    }
   | { readonly type: 'warning'; readonly code: string; readonly message: string; readonly error?: unknown }
   /** What a `warning` of that code said is over: how often it failed in a row, and since when. */
   | { readonly type: 'recovered'; readonly code: string; readonly times: number; readonly ms: number }

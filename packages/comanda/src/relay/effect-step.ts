@@ -10,9 +10,10 @@ import { errorOf, referenceTo } from './effect-reference.js';
 import { type RelayEnvironment, sendMarginMs } from './environment.js';
 import { reasonOf, storable, thrownEvidence } from './evidence.js';
 import { keyWindowMs } from './key-window.js';
-import { boundedWaitMs, settlementOf, unknownHead } from './outcome-settlement.js';
+import { settlementOf, unknownHead } from './outcome-settlement.js';
 import type { SendGate } from './send-gate.js';
 import type { Settlement } from './settler.js';
+import type { Targets } from './targets.js';
 import { judge } from './uncertain.js';
 
 /** What one effect needs from its relay. */
@@ -21,8 +22,7 @@ export interface EffectServices {
   readonly gate: SendGate;
   /** Whether no new effect may be started: the relay stops. */
   readonly stopping: () => boolean;
-  /** Leaves a target alone for a while in this relay: the provider asked for it. */
-  readonly pauseTarget: (target: string, ms: number) => void;
+  readonly targets: Pick<Targets, 'enter' | 'leave' | 'observe' | 'closed'>;
   /** Keeps what a handler said after it had been left behind. */
   readonly late: (lane: ClaimedLane, record: AttemptRecord) => void;
 }
@@ -72,6 +72,23 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
   const problems = await validate(lane, effect);
   if (problems.length > 0) return unfit(lane, effect, problems, suspect);
 
+  const elsewhere = await services.targets.enter(lane);
+  if (elsewhere !== undefined) return stop({ ...release, ...elsewhere });
+  try {
+    return await send(services, lane, effect, suspect, release);
+  } finally {
+    services.targets.leave(lane);
+  }
+}
+
+/** Its turn at the target has come: asks the database once more, and executes. */
+async function send(
+  services: EffectServices,
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+  suspect: boolean,
+  release: Settlement,
+): Promise<Step> {
   const answer = await ask(services, lane, effect, suspect);
   if (typeof answer !== 'string') {
     // The start row may have been written although its answer was lost; nothing was sent: the end row says so.
@@ -101,20 +118,14 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
       reason: `too old: it was not sent within ${formatDuration(lane.kind.maxAgeMs ?? 0)}`,
     });
   if (answer === 'applied') return ended({ ...base(effect), state: 'completed', reason: 'late evidence' });
-  if (answer.startsWith('wait:')) return stop({ ...release, delayMs: closedMs(answer) });
+  if (answer.startsWith('wait:'))
+    return stop({ ...release, delayMs: services.targets.closed(lane, Number(answer.slice(5))) });
   // A scope of the database's switch parks the lane until it is on again; the floor of this process only releases it.
   if (answer.startsWith('off:floor:')) return stop({ ...release, delayMs: FLOOR_MS });
   if (answer.startsWith('off:')) {
     return stop({ mode: 'block', reason: `switch:${answer.slice(4)}`, giveBack: release.giveBack === true });
   }
   return stop(release);
-}
-
-/** A closed target: looked at again soon, so that a person's word is obeyed within seconds. */
-const CLOSED_MAX_MS = 10_000;
-
-function closedMs(answer: string): number {
-  return Math.min(Math.max(Number(answer.slice('wait:'.length)) || 0, NOT_ASKED_MS), CLOSED_MAX_MS);
 }
 
 async function execute(
@@ -139,9 +150,7 @@ async function execute(
     ms: record.ms,
     ...errorOf(record),
   });
-  if (outcome.outcome === 'retry' && outcome.pausesTarget === true) {
-    services.pauseTarget(lane.kind.target, boundedWaitMs(outcome.afterMs ?? lane.kind.backoffBaseMs));
-  }
+  services.targets.observe(lane, outcome);
   if (outcome.outcome === 'completed')
     return { ...ended({ ...record, state: 'completed' }), atOnce: idempotency === 'none' };
   // Refused now is no proof about an earlier attempt that was uncertain.

@@ -5,6 +5,7 @@ import type { Listener, Queryable } from '../ports/database.js';
 import type { EffectDefinition } from '../ports/effect-definition.js';
 import type { EffectKind } from '../ports/effect-kind.js';
 import type { Observer } from '../ports/telemetry.js';
+import type { BreakerOptions, TargetLimits } from './target-limits.js';
 
 /**
  * What `AI_ACTIONS_ENABLED` says in the environment of this process; the floor under every switch.
@@ -20,6 +21,10 @@ export interface RelayOptions {
   readonly listener?: Listener;
   /** The kinds that this relay executes. */
   readonly effects: readonly (EffectKind | EffectDefinition<never>)[];
+  /** Limits per target, shared by all relays of the database, e.g. `{ payments: { ratePerSecond: 50, concurrency: 20 } }`. Default: none. */
+  readonly targets?: Readonly<Record<string, TargetLimits>>;
+  /** When breakers open, and for how long. */
+  readonly breaker?: BreakerOptions;
   /** Name of the schema. Default: `comanda`. */
   readonly schema?: string;
   /**

@@ -5,7 +5,7 @@ import { comandaError } from '../kernel/errors.js';
 import { newId, systemRandom } from '../kernel/ids.js';
 import { BUSY_POLL_MS, LEASE_MAX_LIFE_MS, LEASE_MS, SAFETY_POLL_MS, SHUTDOWN_GRACE_MS } from '../kernel/limits.js';
 import { DEFAULT_SCHEMA } from '../kernel/schema-name.js';
-import { type AttemptRecord, createEngine, type KindRequest, type Place } from '../outbox/engine.js';
+import { type AttemptRecord, createEngine, type Place } from '../outbox/engine.js';
 import type { RelayEvent } from '../ports/telemetry.js';
 import { checkVersion } from '../schema/version.js';
 import type { ClaimedLane } from './claimed-lane.js';
@@ -22,6 +22,9 @@ import { createSendGate } from './send-gate.js';
 import { createSettler, keepEvidence } from './settler.js';
 import { createBell } from './signal.js';
 import { createSuspects } from './suspects.js';
+import { breakerOf, checkLimits } from './target-limits.js';
+import { createTargetSync } from './target-sync.js';
+import { createTargets } from './targets.js';
 
 const FLOORS = { enabled: 'none', unset: 'agents', disabled: 'agents_and_undeclared' } as const satisfies Record<
   AiActions,
@@ -70,7 +73,6 @@ export function createRelay(options: RelayOptions): Relay {
   const bell = createBell(clock);
   const settler = createSettler(env);
   const gate = createSendGate(env);
-  const pauses = new Map<string, number>();
   let leases: Leases | undefined;
   let state: RelayStatus['state'] = 'new';
   let view: SwitchView = { version: '0', mode: null, stopped: [], holds: null };
@@ -84,27 +86,22 @@ export function createRelay(options: RelayOptions): Relay {
   const jobs: { stop(): void }[] = [];
   let subscription: { close(): Promise<void> } | undefined;
 
+  const targets = createTargets(
+    env,
+    breakerOf(options.breaker ?? {}),
+    () => lanes.keys(),
+    () => sync.ring(),
+  );
+  const sync = createTargetSync(env, targets.all, checkLimits(options.targets ?? {}, env.registry), () => bell.ring());
+
   const services = {
     env,
+    targets,
     gate,
     settler,
     runSuspect: createSuspects(clock),
     stopping: () => state === 'stopping' || state === 'stopped',
     late: (lane: ClaimedLane, record: AttemptRecord) => void keepEvidence(env, lane, [record]),
-    pauseTarget: (target: string, forMs: number) =>
-      void pauses.set(target, Math.max(pauses.get(target) ?? 0, clock.monotonicMs() + forMs)),
-  };
-
-  /** Free places per kind: each kind is its own bulkhead. Paused targets get none. */
-  const room = (): KindRequest[] => {
-    const busy = busyPlaces(lanes.keys());
-    const now = clock.monotonicMs();
-    return [...env.registry.values()].map((kind) => ({
-      kind: kind.kind,
-      lanes: (pauses.get(kind.target) ?? 0) > now ? 0 : Math.max(kind.concurrency - (busy.get(kind.kind) ?? 0), 0),
-      // What may be repeated must be settled before anything behind it is sent, unless the target recognises the repetition by a key.
-      batch: kind.idempotency === 'key' ? env.batch : 1,
-    }));
   };
 
   const begin = (claimed: readonly ClaimedLane[]): void => {
@@ -124,7 +121,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
 
   const look = async (): Promise<number> => {
-    const found = await lookOnce(env, room(), begin);
+    const found = await lookOnce(env, targets.room(), begin);
     lastPoll = clock.monotonicMs();
     return found.routed + found.lanes;
   };
@@ -147,7 +144,7 @@ export function createRelay(options: RelayOptions): Relay {
           emptyMs = BUSY_POLL_MS;
           await stayAwake();
           // Free places are taken together: the next look comes when some are free, or shortly.
-          await bell.wait(room().some((kind) => kind.lanes > 0) ? 1 : BUSY_POLL_MS);
+          await bell.wait(targets.room().some((kind) => kind.lanes > 0) ? 1 : BUSY_POLL_MS);
         } else if (emptyMs <= DROWSY_MS) {
           await bell.wait(emptyMs);
           emptyMs *= 2;
@@ -190,8 +187,10 @@ export function createRelay(options: RelayOptions): Relay {
       await introduce();
       // Asked before anything runs: from then on a database that goes away is waited for.
       const channel = options.listener === undefined ? undefined : await env.engine.channel();
+      await sync.now();
       if (state !== 'starting') return;
       leases = createLeases(env);
+      sync.start();
       jobs.push(
         every(env, BEAT_MS, 'heartbeat', async () => {
           const before = view.version;
@@ -232,6 +231,7 @@ export function createRelay(options: RelayOptions): Relay {
       state = 'stopped';
       for (const job of jobs) job.stop();
       leases?.stop();
+      await sync.stop();
       throw error;
     }
   };
@@ -246,6 +246,7 @@ export function createRelay(options: RelayOptions): Relay {
       return;
     }
     bell.ring();
+    targets.release();
     // Leases stay alive while the running effects end.
     const ended = (running ?? Promise.resolve()).then(() => Promise.all(lanes.values()));
     const grace = new AbortController();
@@ -262,6 +263,7 @@ export function createRelay(options: RelayOptions): Relay {
     givenUp.abort();
     for (const job of jobs) job.stop();
     leases?.stop();
+    await sync.stop();
     await subscription?.close().catch(() => undefined);
     await env.engine.awake(0).catch(() => undefined);
     await beat(env, options.softwareVersion ?? '', view.version, true).catch(() => undefined);
@@ -285,6 +287,7 @@ export function createRelay(options: RelayOptions): Relay {
         if (clock.monotonicMs() > deadline)
           throw new Error(`not drained within ${String(within)}: ${lanes.size} lanes still run`);
         const swept = await env.engine.sweep({ relay: env.id });
+        if (state !== 'running') await sync.now();
         const found = state === 'running' ? lanes.size : await look();
         quiet = found + swept.moved + swept.unparked + swept.answered + lanes.size === 0 ? quiet + 1 : 0;
         await Promise.race([Promise.all(lanes.values()), bell.wait(BUSY_POLL_MS)]);
@@ -301,21 +304,6 @@ export function createRelay(options: RelayOptions): Relay {
     }),
     [Symbol.asyncDispose]: stop,
   };
-}
-
-/**
- * Places taken, per kind. What waits for its turn as a suspect takes none, so that new work goes on after the death of a relay - up to as many as there are places,
- * because each is held in memory and renewed.
- */
-function busyPlaces(lanes: Iterable<ClaimedLane>): ReadonlyMap<string, number> {
-  const busy = new Map<string, number>();
-  const waiting = new Map<string, number>();
-  for (const { kind, waiting: waits } of lanes) {
-    const queue = waiting.get(kind.kind) ?? 0;
-    if (waits && queue < kind.concurrency) waiting.set(kind.kind, queue + 1);
-    else busy.set(kind.kind, (busy.get(kind.kind) ?? 0) + 1);
-  }
-  return busy;
 }
 
 function placeOf({ environment, endpoint }: RelayOptions): Place {

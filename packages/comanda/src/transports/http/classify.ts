@@ -1,4 +1,4 @@
-import { CREDENTIALS_PAUSE_MS } from '../../kernel/limits.js';
+import { UNUSABLE_PAUSE_MS } from '../../kernel/limits.js';
 import type { Idempotency } from '../../ports/effect-kind.js';
 import type { Evidence, Outcome } from '../../ports/outcome.js';
 
@@ -34,8 +34,9 @@ export type Verdict =
       readonly outcome: 'retry';
       readonly notSent: boolean;
       readonly burnsAttempt?: false;
-      readonly pausesTarget?: true;
-      readonly wait?: 'retryAfter' | 'backoff' | 'credentials';
+      readonly pausesTarget?: true | 'here';
+      readonly breaksTarget?: true;
+      readonly wait?: 'retryAfter' | 'backoff' | 'unusable';
     };
 
 /** One row: the first row that matches decides. */
@@ -61,7 +62,7 @@ const FAILED: Verdict = { outcome: 'failed' };
 const UNKNOWN: Verdict = { outcome: 'unknown' };
 const NOT_SENT: Verdict = { outcome: 'retry', notSent: true };
 const MAY_BE_APPLIED: Verdict = { outcome: 'retry', notSent: false };
-const BROKEN_CREDENTIALS: Verdict = { outcome: 'retry', notSent: true, pausesTarget: true, wait: 'credentials' };
+const REFUSES_US: Verdict = { outcome: 'retry', notSent: true, breaksTarget: true };
 
 const always = (verdict: Verdict): Record<Idempotency, Verdict> => ({ key: verdict, natural: verdict, none: verdict });
 const uncertain: Record<Idempotency, Verdict> = { key: MAY_BE_APPLIED, natural: MAY_BE_APPLIED, none: UNKNOWN };
@@ -90,7 +91,7 @@ export const HTTP_CLASSIFICATION: readonly ClassificationRow[] = [
     id: 'unusable',
     when: 'This process cannot send HTTP at all (client not installed, transport closed).',
     match: { event: 'unusable' },
-    ...always({ ...BROKEN_CREDENTIALS, burnsAttempt: false }),
+    ...always({ ...NOT_SENT, burnsAttempt: false, pausesTarget: 'here', wait: 'unusable' }),
   },
   {
     id: 'released',
@@ -127,13 +128,13 @@ export const HTTP_CLASSIFICATION: readonly ClassificationRow[] = [
     id: '401',
     when: '401: our credentials for the target are broken, not the effect.',
     match: { event: 'status', status: [[401, 401]] },
-    ...always({ ...BROKEN_CREDENTIALS, burnsAttempt: false }),
+    ...always({ ...REFUSES_US, burnsAttempt: false }),
   },
   {
     id: '403',
-    when: '403: credentials, or this one effect; the attempt counts, so that one forbidden effect cannot hold the target for ever.',
+    when: '403: credentials, or this one effect; the attempt counts, so that one forbidden effect cannot be tried for ever.',
     match: { event: 'status', status: [[403, 403]] },
-    ...always(BROKEN_CREDENTIALS),
+    ...always(REFUSES_US),
   },
   {
     id: 'retry-after',
@@ -215,7 +216,7 @@ export function classify(idempotency: Idempotency, event: HttpEvent): Outcome {
   return wait === undefined ? { ...rest, ...evidence } : { ...rest, afterMs: waitMs(wait, event), ...evidence };
 }
 
-function waitMs(wait: 'retryAfter' | 'backoff' | 'credentials', event: HttpEvent): number {
-  if (wait === 'credentials' || event.type !== 'status') return CREDENTIALS_PAUSE_MS;
+function waitMs(wait: 'retryAfter' | 'backoff' | 'unusable', event: HttpEvent): number {
+  if (wait === 'unusable' || event.type !== 'status') return UNUSABLE_PAUSE_MS;
   return wait === 'retryAfter' ? (event.retryAfterMs ?? event.backoffMs) : event.backoffMs;
 }

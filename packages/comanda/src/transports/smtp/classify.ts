@@ -1,4 +1,4 @@
-import { CREDENTIALS_PAUSE_MS } from '../../kernel/limits.js';
+import { UNUSABLE_PAUSE_MS } from '../../kernel/limits.js';
 import type { Evidence, Outcome } from '../../ports/outcome.js';
 
 /** What came of a message. Every one of these is a row of {@link SMTP_CLASSIFICATION}. */
@@ -26,13 +26,14 @@ export interface SmtpClassificationRow {
         readonly outcome: 'retry';
         readonly notSent: true;
         readonly burnsAttempt?: false;
-        readonly pausesTarget?: true;
+        readonly pausesTarget?: 'here';
+        readonly breaksTarget?: true;
         readonly afterMs?: number;
       };
 }
 
 const RETRY = { outcome: 'retry', notSent: true } as const;
-const PAUSED = { ...RETRY, pausesTarget: true, afterMs: CREDENTIALS_PAUSE_MS } as const;
+const REFUSES_US = { ...RETRY, breaksTarget: true } as const;
 
 /** How outcomes follow from what the server did. The one place that decides it. */
 export const SMTP_CLASSIFICATION: Readonly<Record<SmtpEvent, SmtpClassificationRow>> = {
@@ -43,7 +44,7 @@ export const SMTP_CLASSIFICATION: Readonly<Record<SmtpEvent, SmtpClassificationR
   notMade: { when: 'The function that makes the message threw, or did not end in time.', verdict: RETRY },
   unusable: {
     when: 'This process cannot send mail at all (nodemailer not installed).',
-    verdict: { ...PAUSED, burnsAttempt: false },
+    verdict: { ...RETRY, burnsAttempt: false, pausesTarget: 'here', afterMs: UNUSABLE_PAUSE_MS },
   },
   released: {
     when: 'Stopped by the relay before the end of the message: shutdown, lease lost, or its turn came too late.',
@@ -55,11 +56,11 @@ export const SMTP_CLASSIFICATION: Readonly<Record<SmtpEvent, SmtpClassificationR
   },
   credentials: {
     when: 'Our credentials are refused (5xx to AUTH; 530, 534, 535 or 538 at any command): not the message is at fault.',
-    verdict: { ...PAUSED, burnsAttempt: false },
+    verdict: { ...REFUSES_US, burnsAttempt: false },
   },
   serverRefuses: {
     when: '5xx to the connection itself (greeting, EHLO, STARTTLS): this server does not want us. The attempt counts.',
-    verdict: PAUSED,
+    verdict: REFUSES_US,
   },
   laterHere: {
     when: '4xx to MAIL, RCPT, DATA or to the whole message, for any recipient: not accepted now. Nobody gets it yet.',

@@ -8,6 +8,7 @@ const failed = { outcome: 'failed' };
 const unknown = { outcome: 'unknown' };
 const again = { outcome: 'retry', notSent: false };
 const patience = { outcome: 'retry', notSent: true, burnsAttempt: false, pausesTarget: true };
+const refused = { outcome: 'retry', notSent: true, breaksTarget: true };
 const uncertain = { key: again, natural: again, none: unknown };
 const always = (outcome: object) => ({ key: outcome, natural: outcome, none: outcome });
 
@@ -24,9 +25,9 @@ const EXPECTED: readonly (readonly [status: number, headers: Record<string, stri
   [307, { location: '/login' }, always(failed)],
   [308, { location: '/login' }, always(failed)],
   [400, {}, always(failed)],
-  [401, {}, always({ ...patience, afterMs: 60_000, errorClass: 'http_401' })],
+  [401, {}, always({ ...refused, burnsAttempt: false })],
   [402, {}, always(failed)],
-  [403, {}, always({ outcome: 'retry', notSent: true, pausesTarget: true, afterMs: 60_000, errorClass: 'http_403' })],
+  [403, {}, always(refused)],
   [404, {}, always(failed)],
   [405, {}, always(failed)],
   [408, {}, uncertain],
@@ -64,11 +65,12 @@ describe('every row of the classification, through a real socket', () => {
         transport: loopback(),
       });
       const outcome = await asRelay(effect).perform({}, attempt({ attempt: 3 }));
-      const { burnsAttempt, pausesTarget, afterMs, ...rest } = { ...outcome } as Record<string, unknown>;
+      const { burnsAttempt, pausesTarget, breaksTarget, afterMs, ...rest } = { ...outcome } as Record<string, unknown>;
       const wanted = expected[idempotency] as Record<string, unknown>;
-      expect({ burnsAttempt, pausesTarget, afterMs }).toEqual({
+      expect({ burnsAttempt, pausesTarget, breaksTarget, afterMs }).toEqual({
         burnsAttempt: wanted['burnsAttempt'],
         pausesTarget: wanted['pausesTarget'],
+        breaksTarget: wanted['breaksTarget'],
         afterMs: wanted['afterMs'],
       });
       expect(rest).toMatchObject({ outcome: wanted['outcome'], status });

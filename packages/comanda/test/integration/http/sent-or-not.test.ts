@@ -140,12 +140,12 @@ describe('certainly not sent', () => {
     expect(await outcome).toMatchObject({ ...notSent, burnsAttempt: false, errorClass: 'aborted' });
   });
 
-  it('a closed transport sends nothing and asks for the target to be left alone', async () => {
+  it('a closed transport sends nothing and leaves the target to other relays', async () => {
     const target = await provider((response) => response.end());
     const transport = loopback();
     await transport.close();
     const outcome = await kind(target.url, { transport }).perform({}, attempt());
-    expect(outcome).toMatchObject({ ...notSent, burnsAttempt: false, pausesTarget: true, afterMs: 60_000 });
+    expect(outcome).toMatchObject({ ...notSent, burnsAttempt: false, pausesTarget: 'here', afterMs: 60_000 });
   });
 });
 

@@ -119,9 +119,9 @@ describe('refusals before the message', () => {
     ['RCPT', 550, { outcome: 'failed', status: 550, errorText: expect.stringContaining('ana@example.com') }],
     ['DATA', 451, notSent],
     ['DATA', 554, { outcome: 'failed', status: 554 }],
-    ['MAIL', 530, { ...notSent, burnsAttempt: false, pausesTarget: true }],
-    ['greeting', 554, { ...notSent, pausesTarget: true }],
-    ['EHLO', 502, { ...notSent, pausesTarget: true }],
+    ['MAIL', 530, { ...notSent, burnsAttempt: false, breaksTarget: true }],
+    ['greeting', 554, { ...notSent, breaksTarget: true }],
+    ['EHLO', 502, { ...notSent, breaksTarget: true }],
   ] as const)('%s answered %i', async (moment, status, expected) => {
     for (const extensions of ['250 mx.test', '250-mx.test\r\n250 PIPELINING']) {
       const server = await hostileSmtp({ EHLO: extensions, [moment]: `${status} 5.9.9 no` });
@@ -131,7 +131,7 @@ describe('refusals before the message', () => {
   });
 
   it.each([
-    [535, { ...notSent, burnsAttempt: false, pausesTarget: true }],
+    [535, { ...notSent, burnsAttempt: false, breaksTarget: true }],
     [454, notSent],
   ])('AUTH answered %i', async (status, expected) => {
     const server = await hostileSmtp({ EHLO: '250-mx.test\r\n250 AUTH PLAIN', AUTH: `${status} 5.7.8 no` });
