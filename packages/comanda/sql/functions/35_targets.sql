@@ -4,7 +4,8 @@
 create or replace function comanda.closed_targets(relay text) returns table (target text, until timestamptz, probing boolean)
 language sql volatile security definer set search_path = pg_catalog, pg_temp
 as $fn$
-  select t.target, greatest(case when t.breaker <> 'closed' then t.breaker_until end, case when t.paused_until > clock_timestamp() then t.paused_until end),
+  -- A probe that is under way ends long before its lease: what meets it waits for a moment only.
+  select t.target, greatest(case t.breaker when 'open' then t.breaker_until when 'half_open' then least(t.breaker_until, clock_timestamp() + interval '500 milliseconds') end, case when t.paused_until > clock_timestamp() then t.paused_until end),
       t.breaker = 'half_open' and t.probe_by = relay and t.breaker_until > clock_timestamp() and (t.paused_until is null or t.paused_until <= clock_timestamp())
     from comanda.target t where t.breaker <> 'closed' or t.paused_until > clock_timestamp()
 $fn$;

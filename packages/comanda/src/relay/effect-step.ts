@@ -22,7 +22,7 @@ export interface EffectServices {
   readonly gate: SendGate;
   /** Whether no new effect may be started: the relay stops. */
   readonly stopping: () => boolean;
-  readonly targets: Pick<Targets, 'enter' | 'leave' | 'observe' | 'closed'>;
+  readonly targets: Pick<Targets, 'enter' | 'asked' | 'leave' | 'observe' | 'closed'>;
   /** Keeps what a handler said after it had been left behind. */
   readonly late: (lane: ClaimedLane, record: AttemptRecord) => void;
 }
@@ -90,6 +90,7 @@ async function send(
   release: Settlement,
 ): Promise<Step> {
   const answer = await ask(services, lane, effect, suspect);
+  services.targets.asked(lane);
   if (typeof answer !== 'string') {
     // The start row may have been written although its answer was lost; nothing was sent: the end row says so.
     const head = {
@@ -104,7 +105,7 @@ async function send(
   // The key may be forgotten by now: as a kind without one.
   if (answer === 'go:none') return await execute(services, lane, effect, suspect, 'none');
   if (answer === 'forgotten') {
-    const delayMs = env.leaseMs + lane.kind.timeoutMs;
+    const delayMs = services.env.leaseMs + lane.kind.timeoutMs;
     return stop({ ...unknownHead(lane, delayMs, KEY_FORGOTTEN), giveBack: release.giveBack === true });
   }
   if (answer === 'lost') return { next: 'gone' };

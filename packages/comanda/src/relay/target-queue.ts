@@ -19,6 +19,8 @@ export interface Released {
 export interface TargetQueue {
   /** Resolves when it is the caller's turn, who then counts as in flight until {@link leave}; or when it is released. */
   enter(lane: { readonly stop: Stop }): Promise<Released | undefined> | undefined;
+  /** The database has answered whether it may be sent. Who was let go and waits for that answer would leave in one burst with those behind it. */
+  asked(): void;
   leave(): void;
   /** From now on; `undefined` = no limit. */
   share(share: Share | undefined): void;
@@ -36,6 +38,7 @@ export function createTargetQueue(clock: Clock): TargetQueue {
   const queue: ((released: Released | undefined) => void)[] = [];
   let share: Share | undefined;
   let inFlight = 0;
+  let asking = 0;
   /** The moment at which the next one may go. */
   let next = 0;
   let timer: Timer | undefined;
@@ -45,10 +48,12 @@ export function createTargetQueue(clock: Clock): TargetQueue {
     if (share === undefined) return 0;
     if (now >= share.until || inFlight >= (share.slots ?? Number.POSITIVE_INFINITY)) return undefined;
     if (share.rate === undefined) return 0;
+    if (asking >= Math.max(Math.floor((share.rate * CATCH_UP_MS) / 1_000), 1)) return undefined;
     return share.rate <= 0 ? undefined : Math.max(next - now, 0);
   };
   const take = (now: number): void => {
     inFlight += 1;
+    asking += 1;
     if (share?.rate !== undefined) next = Math.max(next, now - CATCH_UP_MS) + 1_000 / share.rate;
   };
   const pump = (): void => {
@@ -86,6 +91,10 @@ export function createTargetQueue(clock: Clock): TargetQueue {
         lane.stop.add(stopped);
         pump();
       });
+    },
+    asked: () => {
+      asking -= 1;
+      pump();
     },
     leave: () => {
       inFlight -= 1;

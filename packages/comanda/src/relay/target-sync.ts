@@ -1,6 +1,6 @@
 import type { TargetBeatRow } from '../outbox/engine.js';
 import type { RelayEnvironment } from './environment.js';
-import { createAlone, createBell } from './signal.js';
+import { createBell } from './signal.js';
 import { isClosed, type Target } from './target.js';
 import type { TargetLimits } from './target-limits.js';
 
@@ -21,7 +21,7 @@ const BEAT_MS = 1_000;
 const HUNGRY_MS = 250;
 const FAILED_MS = 250;
 /** How long a probe is granted; prolonged at each beat while it is under way. */
-const PROBE_MS = 5_000;
+const PROBE_MS = 3_000;
 /** Between two probes that found no work. */
 const PROBE_AGAIN_MS = 2_000;
 
@@ -34,7 +34,7 @@ export function createTargetSync(
 ): TargetSync {
   const { clock, engine } = env;
   const bell = createBell(clock);
-  const alone = createAlone();
+  let tail: Promise<unknown> = Promise.resolve();
   let stopped = false;
   let running: Promise<void> = Promise.resolve();
 
@@ -79,6 +79,12 @@ export function createTargetSync(
     await beat();
     if (!stopped) for (const target of targets().values()) await probe(target);
   };
+  /** One at a time: an answer must not be overtaken by an older one. */
+  const next = (): Promise<void> => {
+    const mine = tail.then(round, round);
+    tail = mine.catch(() => undefined);
+    return mine;
+  };
   const waitMs = (): number => {
     const now = clock.monotonicMs();
     const waits = [...targets().values()].map((target) => {
@@ -93,7 +99,7 @@ export function createTargetSync(
   const loop = async (): Promise<void> => {
     while (!stopped) {
       try {
-        await alone(round);
+        await next();
         await bell.wait(waitMs());
       } catch (error) {
         const message = 'the database could not be asked about targets; without a share, limited ones get nothing';
@@ -103,7 +109,7 @@ export function createTargetSync(
     }
   };
   return {
-    now: () => alone(round),
+    now: next,
     start: () => {
       running = loop();
     },
@@ -112,7 +118,7 @@ export function createTargetSync(
       stopped = true;
       bell.ring();
       await running;
-      await alone(round).catch(() => undefined);
+      await next().catch(() => undefined);
     },
   };
 }

@@ -13,6 +13,8 @@ import type { Released } from './target-queue.js';
 export interface Targets {
   /** Waits until the lane's next effect may be sent, as far as its target is concerned; then it counts as in flight until {@link leave}. Or says when to look again. */
   enter(lane: ClaimedLane): Promise<Released | undefined> | Released | undefined;
+  /** After {@link enter}: the database has answered whether it may be sent. */
+  asked(lane: ClaimedLane): void;
   leave(lane: ClaimedLane): void;
   /** What an attempt came to. */
   observe(lane: ClaimedLane, outcome: Outcome): void;
@@ -91,6 +93,7 @@ export function createTargets(
       if (target.breaker !== 'closed' && target.queue.inFlight > 0) return { delayMs: again(target) };
       return target.queue.enter(lane);
     },
+    asked: (lane) => of(lane).queue.asked(),
     leave: (lane) => of(lane).queue.leave(),
     observe: (lane, outcome) => {
       const target = of(lane);
