@@ -32,6 +32,8 @@ export interface TargetQueue {
 
 /** What was missed because a timer or an answer came late may be caught up with, so far; no burst beyond it. */
 const CATCH_UP_MS = 100;
+/** So much of the pace may be between its turn and the database's answer. */
+const ASKING_MS = 200;
 const NO_SHARE_MS = 500;
 
 export function createTargetQueue(clock: Clock): TargetQueue {
@@ -48,7 +50,7 @@ export function createTargetQueue(clock: Clock): TargetQueue {
     if (share === undefined) return 0;
     if (now >= share.until || inFlight >= (share.slots ?? Number.POSITIVE_INFINITY)) return undefined;
     if (share.rate === undefined) return 0;
-    if (asking >= Math.max(Math.floor((share.rate * CATCH_UP_MS) / 1_000), 1)) return undefined;
+    if (asking >= Math.max(Math.floor((share.rate * ASKING_MS) / 1_000), 1)) return undefined;
     return share.rate <= 0 ? undefined : Math.max(next - now, 0);
   };
   const take = (now: number): void => {
@@ -94,6 +96,9 @@ export function createTargetQueue(clock: Clock): TargetQueue {
     },
     asked: () => {
       asking -= 1;
+      // It leaves now, whenever its turn was: those behind it keep their distance from this moment.
+      if (share?.rate !== undefined && share.rate > 0)
+        next = Math.max(next, clock.monotonicMs() - CATCH_UP_MS + ((asking + 1) * 1_000) / share.rate);
       pump();
     },
     leave: () => {

@@ -64,6 +64,8 @@ export function createTargetSync(
     // Prolonged while it is under way; otherwise asked for when the wait is over.
     if (mine ? target.held === 0 : target.closedUntil > now || target.probeAfter > now) return;
     const { granted, wait_ms } = await engine.targetProbe({ relay: env.id, target: target.name, leaseMs: PROBE_MS });
+    // What the probe found meanwhile is newer.
+    if (target.findings !== undefined) return;
     if (!granted) {
       target.probeUntil = Number.NEGATIVE_INFINITY;
       target.closedUntil = Math.max(target.closedUntil, clock.monotonicMs() + Number(wait_ms));

@@ -1,6 +1,7 @@
 import { eventually } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
 import { completed, retry } from '../../src/index.js';
+import { systemClock } from '../../src/kernel/clock.js';
 import { httpEffect } from '../../src/transports/http/index.js';
 import { provider } from '../integration/http/hostile-server.js';
 import { type Bench, bench, counting, relayProcess } from './setup.js';
@@ -8,30 +9,23 @@ import { type Bench, bench, counting, relayProcess } from './setup.js';
 const QUICK = { openFor: 300, openAtMost: 600 };
 const now = () => performance.now();
 
-/** A provider that takes `ms` for each answer, remembers when requests came, and how many were there at once. */
+/** A provider that takes `ms` for each answer, remembers when requests came and went, and how many were there at once. */
 async function gateway(ms: number, status: () => number, headers: Record<string, string> = {}) {
-  const arrivals: number[] = [];
+  const requests: { readonly from: number; to: number }[] = [];
   let here = 0;
   let most = 0;
   const server = await provider((response) => {
-    arrivals.push(now());
+    const request = { from: now(), to: Number.POSITIVE_INFINITY };
+    requests.push(request);
     here += 1;
     most = Math.max(most, here);
-    setTimeout(() => {
+    systemClock.after(ms, () => {
       here -= 1;
+      request.to = now();
       response.writeHead(status(), headers).end('{}');
-    }, ms);
+    });
   });
-  return {
-    url: server.url,
-    arrivals,
-    /** The most at once since the last question. */
-    most: () => {
-      const found = most;
-      most = here;
-      return found;
-    },
-  };
+  return { url: server.url, requests, arrivals: () => requests.map(({ from }) => from), most: () => most };
 }
 
 const http = (url: string, kind = 'refund', target = 'payments') =>
@@ -68,23 +62,34 @@ const breakerOf = async (b: Bench, target = 'payments') =>
 const busiest = (arrivals: readonly number[]) =>
   Math.max(...arrivals.map((from) => arrivals.filter((at) => at >= from && at < from + 1_000).length));
 
+const halves = (arrivals: readonly number[]) => {
+  const counts = new Map<number, number>();
+  for (const at of arrivals) {
+    const half = Math.floor((at - (arrivals[0] ?? 0)) / 500);
+    counts.set(half, (counts.get(half) ?? 0) + 1);
+  }
+  return Array.from({ length: Math.max(...counts.keys()) + 1 }, (_, half) => counts.get(half) ?? 0).join(' ');
+};
+
 describe('the breaker', () => {
   it('401: every relay stops within a second, one probe at a time asks, and after the repair all is done without a burnt attempt', async () => {
     const b = await bench();
     let status = 401;
     const payments = await gateway(30, () => status);
-    const relays = [1, 2].map(() => b.relay({ effects: [http(payments.url)], breaker: QUICK }));
+    const relays = [1, 2].map(() => b.relay({ effects: [http(payments.url)], breaker: QUICK, lease: 10_000 }));
     await Promise.all(relays.map((relay) => relay.start()));
     await decide(b, 40);
     await eventually(async () => (await breakerOf(b)) !== undefined, { what: 'the breaker' });
     const opened = now();
-    await eventually(() => now() - opened > 1_000, { what: 'a second' });
-    payments.most();
-    const before = payments.arrivals.length;
-    await eventually(() => payments.arrivals.length >= before + 3, { what: 'three probes', withinMs: 20_000 });
-    expect(payments.most(), 'one probe at a time').toBe(1);
-    const gaps = payments.arrivals.slice(before).map((at, i, all) => (i === 0 ? 600 : at - (all[i - 1] ?? 0)));
-    expect(Math.min(...gaps), 'longer each time, up to the maximum').toBeGreaterThan(500);
+    await eventually(() => now() - opened > 1_000 && relays.every((relay) => relay.status().lanes === 0), {
+      what: 'a second, and the end of what had left',
+    });
+    const before = payments.requests.length;
+    await eventually(() => payments.requests.length >= before + 3, { what: 'three probes', withinMs: 20_000 });
+    const probes = payments.requests.slice(before);
+    const gaps = probes.slice(1).map(({ from }, i) => from - (probes[i]?.to ?? Number.POSITIVE_INFINITY));
+    // One after the other, and longer each time, up to the maximum.
+    expect(Math.min(...gaps)).toBeGreaterThan(500);
     expect(await b.rows(`select what, target from comanda.attention where what = 'breaker open'`)).toEqual([
       { what: 'breaker open', target: 'payments' },
     ]);
@@ -110,8 +115,8 @@ describe('the breaker', () => {
     const opened = now();
     await decide(b, 200, 'crm');
     await eventually(async () => (await done(b, 'crm')) === 200, { what: 'the healthy one', withinMs: 10_000 });
-    await eventually(() => now() - opened > 3_000, { what: 'three seconds' });
-    const calls = dead.arrivals.filter((at) => at > opened + 200);
+    await eventually(() => now() - opened > 4_000, { what: 'four seconds' });
+    const calls = dead.arrivals().filter((at) => at > opened + 1_000);
     expect(calls.length, 'probes only').toBeLessThanOrEqual(Math.ceil((now() - opened) / 300) + 1);
     status = 200;
     await eventually(async () => (await done(b)) === 100, { what: 'everything', withinMs: 20_000 });
@@ -161,7 +166,7 @@ describe('a pause', () => {
     const relays = [1, 2].map(() => b.relay({ effects: [kind] }));
     await Promise.all(relays.map((relay) => relay.start()));
     await decide(b, 1);
-    await eventually(() => payments.arrivals.length === 1, { what: 'the first request' });
+    await eventually(() => payments.requests.length === 1, { what: 'the first request' });
     const asked = now();
     await eventually(
       async () => (await b.rows('select from comanda.target where paused_until > clock_timestamp()')).length === 1,
@@ -169,7 +174,7 @@ describe('a pause', () => {
     );
     await decide(b, 30);
     await eventually(async () => (await done(b)) === 31, { what: 'everything', withinMs: 20_000 });
-    expect(Math.min(...payments.arrivals.slice(1)) - asked).toBeGreaterThan(2_900);
+    expect(Math.min(...payments.arrivals().slice(1)) - asked).toBeGreaterThan(2_900);
     expect(await b.rows('select distinct attempts from comanda.outcome')).toEqual([{ attempts: 1 }]);
   });
 
@@ -195,11 +200,11 @@ describe('limits', () => {
     const relays = [1, 2].map(() => b.relay({ effects: [http(payments.url)], targets }));
     await relays[0]?.start();
     await decide(b, 120);
-    await eventually(() => payments.arrivals.length > 5, { what: 'the first ones' });
+    await eventually(() => payments.requests.length > 5, { what: 'the first ones' });
     await relays[1]?.start();
     await eventually(async () => (await done(b)) === 120, { what: 'everything', withinMs: 30_000 });
     expect(payments.most()).toBe(3);
-    expect(payments.arrivals).toHaveLength(120);
+    expect(payments.requests).toHaveLength(120);
   });
 
   it('a person limits a target of which no configuration says anything, and relays obey', async () => {
@@ -243,20 +248,28 @@ describe('limits', () => {
         JSON.stringify({ target: 'payments', by: 'ana', reason: 'test', ...act }),
       ]);
     await person({ pauseMs: 600_000 });
-    for (let i = 0; i < seconds + 3; i += 1) {
+    for (let i = 0; i < seconds + 5; i += 1) {
       const effects = Array.from({ length: 60 }, (_, e) => ({ kind: 'refund', name: `e${e}`, payload: {} }));
       await b.decide({ key: `batch-${i}`, effects });
     }
     const even = `select from comanda.target t, jsonb_array_elements(t.shares) s where (s->>'rate')::float8 between 12.4 and 12.6`;
     await eventually(async () => (await b.rows(even)).length === 4, { what: 'even shares', withinMs: 20_000 });
     await person({ resume: true });
-    await eventually(() => payments.arrivals.length > 0, { what: 'the first request' });
-    const from = payments.arrivals[0] ?? 0;
-    await eventually(() => now() > from + seconds * 1_000, { what: 'the time', withinMs: (seconds + 10) * 1_000 });
-    const used = payments.arrivals.filter((at) => at < from + seconds * 1_000);
-    const figures = `${used.length} in ${seconds} s, at most ${busiest(used)} in one second`;
-    expect(busiest(used), figures).toBeLessThanOrEqual(50 + 12.5);
-    expect(used.length, figures).toBeGreaterThanOrEqual(0.9 * 50 * seconds);
+    await eventually(() => payments.requests.length > 0, { what: 'the first request' });
+    // All four have heard of the end of the pause.
+    const from = (payments.requests[0]?.from ?? 0) + 2_000;
+    let late = 0;
+    while (now() < from + seconds * 1_000) {
+      const asked = now();
+      await b.rows('select 1');
+      await systemClock.sleep(20);
+      late += now() < from ? 0 : Math.max(now() - asked - 120, 0);
+    }
+    const used = payments.arrivals().filter((at) => at >= from && at < from + seconds * 1_000);
+    const figures = `${used.length} in ${seconds} s, at most ${busiest(payments.arrivals())} in one second; per half second: ${halves(used)}; the database was late for ${late} ms`;
+    expect(busiest(payments.arrivals()), figures).toBeLessThanOrEqual(50 + 12.5);
+    // What a busy machine does not let anybody use is not the limit's fault.
+    expect(used.length, figures).toBeGreaterThanOrEqual(0.9 * 50 * Math.max(seconds - (2 * late) / 1_000, 1));
   });
 });
 
