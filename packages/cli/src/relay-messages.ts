@@ -17,6 +17,8 @@ export function levelOf(event: RelayEvent): LogLevel {
       return 'warning';
     case 'listen':
       return event.up ? 'info' : 'warning';
+    case 'target':
+      return event.breaker === 'closed' ? 'info' : 'warning';
     case 'attempt':
       return event.outcome === 'failed' || event.outcome === 'unknown' ? 'warning' : 'info';
     default:
@@ -45,6 +47,10 @@ export function messageOf(event: RelayEvent): string {
       return `holds: ${event.reason}`;
     case 'resumed':
       return 'goes on: nothing holds it any more';
+    case 'target':
+      return event.breaker === 'closed'
+        ? `the breaker of ${event.target} is closed: work flows again`
+        : `the breaker of ${event.target} is ${event.breaker === 'open' ? `open: the next probe may leave in ${duration(event.waitMs)}` : 'half open: one probe may leave'}`;
     case 'warning':
       return `${event.message}${event.error === undefined ? '' : `: ${errorText(event.error)}`}`;
     case 'recovered':
