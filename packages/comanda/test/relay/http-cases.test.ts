@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { afterThisTest, eventually, startGateway } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.js';
+import type { RelayOptions } from '../../src/relay/index.js';
 import { type HttpEffectDefinition, httpEffect, httpTransport } from '../../src/transports/http/index.js';
 import { type Provider, provider } from '../integration/http/hostile-server.js';
 import { type Bench, bench, relayProcess } from './setup.js';
@@ -11,10 +12,15 @@ const ended = (b: Bench, key: string, wanted: string, withinMs = 20_000) =>
   eventually(async () => (await state(b, key)) === wanted, { what: `${key} ${wanted}`, withinMs });
 
 /** A relay in this process whose kinds send to these places. */
-async function start(b: Bench, ...definitions: readonly Partial<HttpEffectDefinition>[]) {
+async function start(
+  b: Bench,
+  first: Partial<HttpEffectDefinition>,
+  second?: Partial<HttpEffectDefinition>,
+  options: Partial<RelayOptions> = {},
+) {
   const transport = httpTransport({ allowPrivateAddresses: true });
   afterThisTest(() => transport.close());
-  const effects = definitions.map((more) =>
+  const effects = (second === undefined ? [first] : [first, second]).map((more) =>
     httpEffect({
       kind: 'refund',
       risk: 'irreversible',
@@ -26,7 +32,7 @@ async function start(b: Bench, ...definitions: readonly Partial<HttpEffectDefini
       ...more,
     }),
   );
-  const relay = b.relay({ effects });
+  const relay = b.relay({ ...options, effects });
   await relay.start();
   return relay;
 }
@@ -96,6 +102,41 @@ describe('what providers do, through a relay', () => {
     const times = [...inProgress, ...gateway.entries('replayed')].map(({ t }) => t);
     // Milliseconds of two clocks are compared.
     for (const [i, t] of times.slice(1).entries()) expect(t - (times[i] ?? 0)).toBeGreaterThanOrEqual(195);
+  });
+
+  it('H04: a 409 that never ends is waited for until the key could be forgotten; then it is unknown, and looked up', async () => {
+    const b = await bench();
+    const target = await timed((response, { method }) =>
+      response.writeHead(method === 'GET' ? 200 : 409).end('{"id":"re_1"}'),
+    );
+    const relay = await start(
+      b,
+      {
+        request: { url: target.url },
+        idempotency: { mode: 'key', lifetime: '4s', margin: '2s' },
+        reconcile: { request: { url: target.url } },
+        providerId: '/id',
+        timeout: 300,
+        retry: { maxAttempts: 1, baseDelay: 100, maxDelay: 100 },
+      },
+      undefined,
+      { lease: 500 },
+    );
+    await b.effect('H04', 'refund');
+    await ended(b, 'H04/refund', 'completed');
+    const posts = target.seen.filter(({ method }) => method === 'POST');
+    expect(posts.length).toBeGreaterThan(2);
+    expect(new Set(posts.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set(['H04/refund']));
+    // The last one left within lifetime - margin of the first claim; the look-up is all that came later.
+    expect(
+      target
+        .gaps()
+        .slice(0, posts.length - 1)
+        .reduce((a, gap) => a + gap, 0),
+    ).toBeLessThan(2_500);
+    expect(target.seen.slice(posts.length).map(({ method }) => method)).toEqual(['GET']);
+    expect(await b.rows('select provider_id from comanda.outcome')).toEqual([{ provider_id: 're_1' }]);
+    expect(relay.events.filter((event) => event.type === 'warning')).toEqual([]);
   });
 
   it('H08: Retry-After in seconds and as a date: gaps no shorter than asked for, and no attempt is lost', async () => {

@@ -235,50 +235,63 @@ describe('look-ups', () => {
 });
 
 describe('S06: variables of the environment', () => {
-  const secret = 'sk"live/51H+x y%z';
-  const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+  // Whole, as a part, and in a header that is otherwise not taken for a secret.
+  const variables = { KEY: 'sk"live/51H+x y%z', PART: 'part<secret>', AGENT: 'agent{secret}' };
+  const headers = {
+    Authorization: `Bearer ${ref('KEY')}`,
+    'X-Part': `a-${ref('PART')}-z`,
+    'User-Agent': `shop ${ref('AGENT')}`,
+  };
+  const forms = Object.values(variables).flatMap((value) => [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+  ]);
 
   it('never enter evidence, errors or identifiers, whatever a server does with them', async () => {
-    const target = await provider((response, { url, headers }) => {
-      const { authorization = '', 'user-agent': agent = '', 'x-part': part = '' } = headers;
+    const target = await provider((response, { url, headers: got }) => {
       if (url.startsWith('/silent')) return;
       if (url.startsWith('/reset')) return void response.socket?.resetAndDestroy();
-      if (url.startsWith('/garbage')) return void response.socket?.end(`HTTP/1.1 ${authorization} no\r\n\r\n`);
-      const key = authorization.replace('Bearer ', '');
+      if (url.startsWith('/garbage')) return void response.socket?.end(`HTTP/1.1 ${got.authorization} no\r\n\r\n`);
+      const values = [
+        got.authorization?.replace('Bearer ', ''),
+        String(got['x-part']).replace(/^a-|-z$/g, ''),
+        got['user-agent']?.replace('shop ', ''),
+      ];
+      const id = values[Number(url.split('=')[1])];
       response
-        .writeHead(url.startsWith('/ok') || url.startsWith('/look') ? 200 : 400, {
-          'x-echo': encodeURIComponent(authorization),
-        })
-        .end(JSON.stringify({ id: key, key, agent, part, text: `${encodeURIComponent(key)} ${agent} ${part}` }));
+        .writeHead(url.startsWith('/400') ? 400 : 200, { 'x-echo': encodeURIComponent(String(id)) })
+        .end(JSON.stringify({ id, values, text: values.map((value) => encodeURIComponent(String(value))).join(' ') }));
     });
     const stored: string[] = [];
     for (const path of ['/ok', '/400', '/silent', '/reset', '/garbage']) {
-      const effect = kind(
-        {
-          url: `${target.url}${path}/{/id}`,
-          // Whole, as a part, and in a header that is otherwise not taken for a secret.
-          headers: {
-            Authorization: `Bearer ${ref('KEY')}`,
-            'User-Agent': `shop ${ref('KEY')}`,
-            'X-Part': `a-${ref('PART')}-z`,
-          },
-          providerId: '/id',
-          success: { pointer: '/key', equals: 'nothing' },
-          reconcile: {
-            request: { url: `${target.url}/look/{/id}`, headers: { Authorization: `Bearer ${ref('KEY')}` } },
-            applied: { status: 200 },
+      for (const n of [0, 1, 2]) {
+        const effect = kind(
+          {
+            url: `${target.url}${path}/{/id}?n=${n}`,
+            headers,
             providerId: '/id',
+            reconcile: {
+              request: { url: `${target.url}/look/{/id}?n=${n}`, headers },
+              applied: { status: 200 },
+              ...(n === 0 ? {} : { providerId: '/id' }),
+            },
           },
-        },
-        { KEY: secret, PART: 'part-secret' },
-      );
-      stored.push(JSON.stringify(await send(effect, '{"id": 1}', { timeoutMs: 150 })));
-      stored.push(JSON.stringify(await send(effect, '{}')));
-      stored.push(JSON.stringify(await effect.reconcile?.({ id: 1 }, attempt({ payloadText: '{"id": 1}' }))));
-      stored.push(JSON.stringify(effect));
+          variables,
+        );
+        const timeoutMs = path === '/silent' ? 150 : 5_000;
+        stored.push(JSON.stringify(await send(effect, '{"id": 1}', { timeoutMs })));
+        stored.push(JSON.stringify(await send(effect, '{}')));
+        stored.push(JSON.stringify(await effect.reconcile?.({ id: 1 }, attempt({ payloadText: '{"id": 1}' }))));
+      }
     }
-    expect(target.seen[0]?.headers['authorization']).toBe(`Bearer ${secret}`);
-    for (const text of stored) for (const form of [...forms, 'part-secret']) expect(text).not.toContain(form);
-    expect(stored[2]).toContain('[redacted]');
+    expect(target.seen[0]?.headers).toMatchObject({
+      authorization: `Bearer ${variables.KEY}`,
+      'x-part': `a-${variables.PART}-z`,
+      'user-agent': `shop ${variables.AGENT}`,
+    });
+    for (const text of stored) for (const form of forms) expect(text).not.toContain(form);
+    expect(stored[0]).toContain('"providerId":"[redacted]"');
+    expect(stored[2]).toContain('"providerId":"[redacted]"');
   });
 });
