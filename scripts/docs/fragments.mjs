@@ -7,6 +7,7 @@ import { classificationTable } from './http-classification.mjs';
 import { limitsTable } from './limits.mjs';
 import { optionsTable } from './options.mjs';
 import { profilesTable } from './profiles.mjs';
+import { smtpTable } from './smtp-classification.mjs';
 import { stateDiagram, stepTable } from './states.mjs';
 
 /** Limits of what is not shipped yet. */
@@ -16,14 +17,16 @@ const NOT_SHIPPED = ['KEY_RETENTION_MS'];
 export async function makeFragments(root) {
   const built = (path) => load(join(root, 'packages/comanda/dist', path));
   const source = (path) => join(root, 'packages/comanda/src', path);
-  const [{ ERRORS }, states, { HTTP_CLASSIFICATION }, limits, { profiles }, { repetitionOf }] = await Promise.all([
-    built('kernel/error-registry.js'),
-    built('kernel/states.js'),
-    built('transports/http/classify.js'),
-    built('kernel/limits.js'),
-    built('ports/profiles.js'),
-    built('ports/key-contract.js'),
-  ]);
+  const [{ ERRORS }, states, { HTTP_CLASSIFICATION }, limits, { profiles }, { repetitionOf }, { SMTP_CLASSIFICATION }] =
+    await Promise.all([
+      built('kernel/error-registry.js'),
+      built('kernel/states.js'),
+      built('transports/http/classify.js'),
+      built('kernel/limits.js'),
+      built('ports/profiles.js'),
+      built('ports/key-contract.js'),
+      built('transports/smtp/classify.js'),
+    ]);
   return {
     'error-table': errorTable(ERRORS),
     'error-sections': errorSections(ERRORS),
@@ -43,6 +46,10 @@ export async function makeFragments(root) {
     'http-condition-json': optionsTable(source('transports/http/json/condition.ts'), 'HttpConditionJson'),
     'http-request-json': optionsTable(source('transports/http/json/request-template.ts'), 'HttpRequestJson'),
     'http-transport': optionsTable(source('transports/http/transport.ts'), 'HttpTransportOptions'),
+    'smtp-classification': smtpTable(SMTP_CLASSIFICATION),
+    'smtp-effect': optionsTable(source('transports/smtp/types.ts'), 'SmtpEffectDefinition'),
+    'smtp-message': optionsTable(source('transports/smtp/types.ts'), 'SmtpMessage'),
+    'smtp-server': optionsTable(source('transports/smtp/types.ts'), 'SmtpServer'),
     decision: optionsTable(source('ports/intent.ts'), 'Decision'),
     'effect-options': optionsTable(source('ports/intent.ts'), 'EffectOptions'),
     limits: limitsTable(source('kernel/limits.ts'), limits, NOT_SHIPPED),
