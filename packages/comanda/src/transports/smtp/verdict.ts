@@ -24,7 +24,7 @@ export interface SmtpError extends Error {
 
 /** Replies that speak of credentials (RFC 4954, 6), whatever command they answer. */
 const CREDENTIALS: ReadonlySet<number> = new Set([530, 534, 535, 538]);
-const QUEUE_ID = /\bqueued as <?([^\s<>]{1,200}?)>?(?=[\s.;,)]|$)|\bid=([^\s<>;,]{1,200})/i;
+const QUEUE_ID = /\bqueued as <?([^\s<>;,)]{1,200})|\bid=([^\s<>;,)]{1,200})/i;
 
 /** What an error in a phase means. */
 export function verdict(phase: Phase, error: SmtpError): Delivery {
@@ -70,7 +70,8 @@ export function accepted(
   refused: readonly SmtpError[],
 ): Delivery {
   const [, queued, id] = QUEUE_ID.exec(response) ?? [];
-  const providerId = queued ?? id ?? serverMessageId;
+  // A full stop ends the sentence, not the id.
+  const providerId = (queued ?? id)?.replace(/\.$/, '') ?? serverMessageId;
   const evidence = {
     status: Number(response.slice(0, 3)),
     response,
