@@ -114,7 +114,8 @@ const SCENARIOS: readonly Scenario[] = [
   {
     row: 'unusable',
     name: 'a closed transport',
-    expected: always({ ...patience, afterMs: 60_000 }),
+    // The fault is of this process: only this relay leaves the target alone.
+    expected: always({ ...patience, pausesTarget: 'here', afterMs: 60_000 }),
     provoke: async (execute) => {
       const transport = loopback();
       await transport.close();
