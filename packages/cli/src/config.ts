@@ -3,22 +3,30 @@ import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ComandaError, type EffectDefinition, type EffectKind, isComandaError } from 'comanda';
 import { didYouMean } from 'comanda/internal';
+import type { TargetLimits } from 'comanda/relay';
 import type { Environment } from './environment.js';
 import { badConfig } from './failure.js';
 
 /** What a relay executes, from the deployment's own file. */
 export type ConfiguredEffect = EffectKind | EffectDefinition<never>;
 
+/** What a relay is configured with. */
+export interface RelayConfig {
+  readonly effects: readonly ConfiguredEffect[];
+  /** Limits per target, as they stand in the file: the relay checks them. */
+  readonly targets?: Readonly<Record<string, TargetLimits>>;
+}
+
 /** Properties of the configuration. */
-const PROPERTIES = ['effects'];
+const PROPERTIES = ['effects', 'targets'];
 
 /**
- * Loads a relay's configuration: a module whose default export is `{ effects: [...] }` or the list, or a JSON file
- * `{ "effects": [...] }` with HTTP effects.
+ * Loads a relay's configuration: a module whose default export is `{ effects: [...], targets?: {...} }` or the list, or a JSON file
+ * `{ "effects": [...], "targets": {...} }` with HTTP effects.
  *
  * @throws CliError that names the file; nothing of a JSON file's content is repeated, it can hold secrets
  */
-export async function loadConfig(file: string, env: Environment): Promise<readonly ConfiguredEffect[]> {
+export async function loadConfig(file: string, env: Environment): Promise<RelayConfig> {
   const path = resolve(file);
   const type = extname(path).toLowerCase();
   if (type === '.json') return await fromJson(path, file, env);
@@ -26,16 +34,18 @@ export async function loadConfig(file: string, env: Environment): Promise<readon
   throw badConfig(`The configuration ${file} cannot be read: its name must end in .mjs, .js or .json.`);
 }
 
-async function fromJson(path: string, file: string, env: Environment): Promise<readonly ConfiguredEffect[]> {
+async function fromJson(path: string, file: string, env: Environment): Promise<RelayConfig> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw unreadable(file, error);
   });
-  const specs = effectsOf(parseJson(text, file), file);
+  const config = parseJson(text, file);
+  const specs = effectsOf(config, file);
   const { httpEffectFromJson } = await import('comanda/transports/http');
   const made = specs.map((spec) => attempt(() => httpEffectFromJson(spec, { variables: env })));
   const errors = made.flatMap((one) => ('error' in one ? [one.error] : []));
   const [first] = errors;
-  if (first === undefined) return made.flatMap((one) => ('effect' in one ? [one.effect] : []));
+  if (first === undefined)
+    return { effects: made.flatMap((one) => ('effect' in one ? [one.effect] : [])), ...targetsOf(config) };
   if (errors.length === 1) throw first;
   // Everything wrong is said at once.
   const problems = errors.map(({ code, details, message }) =>
@@ -53,7 +63,7 @@ function attempt<Effect>(make: () => Effect): { readonly effect: Effect } | { re
   }
 }
 
-async function fromModule(path: string, file: string): Promise<readonly ConfiguredEffect[]> {
+async function fromModule(path: string, file: string): Promise<RelayConfig> {
   const module: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
     throw unreadable(file, error);
   });
@@ -69,7 +79,14 @@ async function fromModule(path: string, file: string): Promise<readonly Configur
       );
     }
   });
-  return effects as readonly ConfiguredEffect[];
+  return { effects: effects as readonly ConfiguredEffect[], ...targetsOf(exported) };
+}
+
+/** Checked by the relay, which knows which targets there are. */
+function targetsOf(config: unknown): Pick<RelayConfig, 'targets'> {
+  return isObject(config) && config['targets'] !== undefined
+    ? { targets: config['targets'] as Readonly<Record<string, TargetLimits>> }
+    : {};
 }
 
 function effectsOf(config: unknown, file: string): readonly unknown[] {

@@ -62,6 +62,29 @@ export interface AdoptedRow {
   readonly adopted_by: string | null;
 }
 
+/** What a person does to a target. Limits: `null` = none. */
+export interface TargetChange {
+  readonly target: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly pauseMs?: number;
+  readonly resume?: true;
+  readonly close?: true;
+  readonly ratePerSecond?: number | null;
+  readonly concurrency?: number | null;
+  readonly limitsOfCode?: true;
+}
+
+/** The answer of the SQL function `target_set`. */
+export interface TargetAnswer {
+  readonly target: string;
+  readonly breaker: string;
+  readonly paused_ms: string | null;
+  readonly rate_per_second: number | null;
+  readonly concurrency: number | null;
+  readonly set_by: string | null;
+}
+
 /** The SQL functions by which people act. Each is one statement and commits by itself. */
 export interface Doors {
   cancel(request: {
@@ -75,6 +98,7 @@ export interface Doors {
   /** Fingerprint as adopted, then as it is now. */
   fingerprints(): Promise<readonly AdoptedRow[]>;
   switchSet(change: SwitchChange): Promise<readonly SwitchAnswer[]>;
+  targetSet(change: TargetChange): Promise<readonly TargetAnswer[]>;
 }
 
 /** @throws ComandaError (each door) by the SQLSTATE of the function, e.g. COMANDA_NOT_FOUND */
@@ -100,5 +124,8 @@ export function createDoors(db: Queryable, schema: string): Doors {
           union all select 2, f.system_identifier::text, f.database_oid::text, f.timeline, i.environment, i.endpoint, null from comanda.fingerprint() f cross join comanda.installation i order by n`,
       )({}),
     switchSet: door('select scope, mode, version::text from comanda.switch_set($1::text::jsonb)'),
+    targetSet: door(
+      'select target, breaker, paused_ms::text, rate_per_second, concurrency, set_by from comanda.target_set($1::text::jsonb)',
+    ),
   };
 }

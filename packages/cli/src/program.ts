@@ -9,6 +9,7 @@ import { migrateCommand } from './commands/migrate.js';
 import { relayCommand } from './commands/relay.js';
 import { statusCommand } from './commands/status.js';
 import { switchCommand } from './commands/switch.js';
+import { targetsCommand } from './commands/targets.js';
 import type { Context } from './context.js';
 import { version } from './version.js';
 
@@ -27,6 +28,7 @@ export function createProgram(context: Context): Command {
     effectsCommand,
     explainCommand,
     switchCommand,
+    targetsCommand,
     adoptCommand,
   ]) {
     program.addCommand(make(context));

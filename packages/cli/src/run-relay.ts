@@ -1,7 +1,7 @@
 import type { Listener, Queryable } from 'comanda';
 import { systemClock } from 'comanda/internal';
 import { createRelay, type Relay, type RelayOptions } from 'comanda/relay';
-import type { ConfiguredEffect } from './config.js';
+import type { RelayConfig } from './config.js';
 import { type Environment, readAiActions } from './environment.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { createGaugeReader } from './health/read-gauges.js';
@@ -18,7 +18,7 @@ const SAFETY_POLL_MS = 1_000;
 export interface RelayRun {
   readonly db: Queryable;
   readonly listener: Listener | undefined;
-  readonly effects: readonly ConfiguredEffect[];
+  readonly config: RelayConfig;
   readonly schema: string;
   readonly environment?: string;
   readonly endpoint?: string;
@@ -90,7 +90,7 @@ async function openHealth({ health, db, schema, log }: RelayRun, relay: Relay): 
 function optionsOf(run: RelayRun, aiActions: RelayOptions['aiActions'] & string, onStopped: () => void): RelayOptions {
   return {
     database: run.db,
-    effects: run.effects,
+    ...run.config,
     schema: run.schema,
     aiActions,
     lease: run.leaseMs,

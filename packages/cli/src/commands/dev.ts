@@ -3,7 +3,7 @@ import { pgListener } from 'comanda/adapters/pg';
 import { type MigrateResult, migrate, readInstalled, shellWord } from 'comanda/internal';
 import type { Command } from 'commander';
 import { command, does, wholeNumber } from '../command.js';
-import { type ConfiguredEffect, loadConfig } from '../config.js';
+import { loadConfig, type RelayConfig } from '../config.js';
 import type { Context } from '../context.js';
 import { openDatabase, withConnection } from '../database.js';
 import type { DatabaseChoice } from '../database-choice.js';
@@ -45,7 +45,7 @@ async function dev(context: Context, flags: DevFlags): Promise<ExitCode> {
       '--relay and --config belong together. Give both, or run "comanda relay --dev --config FILE" in another terminal.',
     );
   }
-  const effects = flags.config === undefined ? undefined : await loadConfig(flags.config, context.env);
+  const config = flags.config === undefined ? undefined : await loadConfig(flags.config, context.env);
   const stopping = new AbortController();
   let died: ExitNotice | undefined;
   const server = await start(flags, (notice) => {
@@ -64,9 +64,9 @@ async function dev(context: Context, flags: DevFlags): Promise<ExitCode> {
     );
     const place = relative(process.cwd(), server.dataDir);
     const folder = place === '' || place.startsWith('..') ? server.dataDir : place;
-    context.terminal.lines(devLines({ server, folder, migrated, choice, withRelay: effects !== undefined }));
-    if (effects === undefined) await untilAsked(stopping);
-    else await withRelay(context, choice, effects, stopping.signal);
+    context.terminal.lines(devLines({ server, folder, migrated, choice, withRelay: config !== undefined }));
+    if (config === undefined) await untilAsked(stopping);
+    else await withRelay(context, choice, config, stopping.signal);
   } finally {
     await server.stop();
   }
@@ -109,7 +109,7 @@ async function untilAsked(stopping: AbortController): Promise<void> {
 async function withRelay(
   context: Context,
   choice: DatabaseChoice,
-  effects: readonly ConfiguredEffect[],
+  config: RelayConfig,
   end: AbortSignal,
 ): Promise<void> {
   const log = relayLog(context.terminal, { json: false, level: 'info' });
@@ -122,7 +122,7 @@ async function withRelay(
     await runRelay({
       db: database.db,
       listener: pgListener({ connectionString: choice.url }),
-      effects,
+      config,
       schema: 'comanda',
       env: context.env,
       leaseMs: LEASE_MS,

@@ -36,7 +36,7 @@ export function relayCommand(context: Context): Command {
       'execute decided effects until SIGTERM or Ctrl-C',
       [
         'Executes the effects of the kinds that the configuration defines, until SIGTERM or Ctrl-C: then it takes nothing new, lets what runs end within --grace, and writes every outcome. A second signal ends it at once (exit code 143 or 130); leases then end by themselves.',
-        `FILE is a module (.mjs, .js) whose default export is { effects: [...] }, or JSON { "effects": [...] } with HTTP effects; \${env:NAME} in values of its headers is replaced by the variable NAME.`,
+        `FILE is a module (.mjs, .js) whose default export is { effects: [...], targets: {...} }, or JSON { "effects": [...], "targets": {...} } with HTTP effects; targets sets limits, e.g. { "payments": { "ratePerSecond": 50, "concurrency": 20 } }; \${env:NAME} in values of its headers is replaced by the variable NAME.`,
         'It acts only on an installation of the environment that it is configured for (--environment, or the variable COMANDA_ENVIRONMENT), reached where it was adopted: a copy of a database sends nothing. See "comanda adopt".',
         'AI_ACTIONS_ENABLED must be "true" for effects that agents decide to leave; anything else holds them.',
       ].join('\n'),
@@ -86,7 +86,7 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
       'The relay is not told for which environment it works. Add --environment NAME, the name given to "comanda migrate", or set COMANDA_ENVIRONMENT.',
     );
   // Before anything is opened: a mistake in the file is the commonest one.
-  const effects = await loadConfig(flags.config, secrets.env);
+  const config = await loadConfig(flags.config, secrets.env);
   log.hide(secrets.values());
   context.at(choice.shown);
   const database = await openDatabase(choice, {
@@ -105,7 +105,7 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
     return await runRelay({
       db: database.db,
       listener: flags.pollOnly === true ? undefined : pgListener({ connectionString: direct.url }),
-      effects,
+      config,
       schema,
       ...(environment === undefined ? {} : { environment }),
       ...(choice.endpoint === undefined ? {} : { endpoint: choice.endpoint }),

@@ -31,6 +31,8 @@ function block(what: string, rows: readonly AttentionRow[], columns: number | un
     { title: 'since', align: 'right', value: (r) => ageOrNothing(r.since_ms) },
     { title: 'decision', min: 14, value: (r) => r.run_key },
     { title: 'kind', min: 10, value: (r) => r.kind },
+    // Of what stands for a whole destination.
+    { title: 'target', min: 10, value: (r) => (r.kind === null ? r.target : null) },
     { title: 'reason', min: 16, value: (r) => r.reason },
   ];
   return [

@@ -259,6 +259,17 @@ describe('the configuration', () => {
     expect(err).toContain("'url' has {/host} before its path");
   });
 
+  test('limits of a target that no effect has are refused with exit code 2, and nothing was executed', async () => {
+    const { url } = await createDatabase();
+    const effect = { kind: 'k', url: 'https://example.com/x', risk: 'reversible', idempotency: 'key' };
+    const file = config(JSON.stringify({ effects: [effect], targets: { payments: { concurrency: 1 } } }));
+    const { code, err } = await comanda(['relay', '--database-url', url, '--config', file]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('targets.payments: no effect has this target; there is k'),
+    ]);
+  });
+
   test.each([
     ['no such file', undefined, /cannot be loaded/],
     ['a wrong ending', config('{}', 'x.yaml'), /must end in \.mjs, \.js or \.json/],

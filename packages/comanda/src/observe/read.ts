@@ -12,6 +12,7 @@ import type {
   RequestRow,
   StatusRow,
   SwitchRow,
+  TargetRow,
   UnattendedRow,
 } from './rows.js';
 
@@ -38,6 +39,7 @@ export interface Reader {
   status(): Promise<StatusRow>;
   relays(): Promise<readonly RelayRow[]>;
   switches(): Promise<readonly SwitchRow[]>;
+  targets(): Promise<readonly TargetRow[]>;
   attention(limit: number): Promise<readonly AttentionRow[]>;
   attentionCount(): Promise<number>;
   unattended(limit: number): Promise<readonly UnattendedRow[]>;
@@ -57,6 +59,7 @@ export function createReader(db: Queryable, schema: string): Reader {
     status: async () => one(await read<StatusRow>('observe/status'), 'status'),
     relays: () => read('observe/relays'),
     switches: () => read('observe/switches'),
+    targets: () => read('observe/targets'),
     attention: (limit) => read('observe/attention', [limit]),
     attentionCount: async () => one(await read<{ n: number }>('observe/attention_count'), 'attention').n,
     unattended: (limit) => read('observe/unattended', [limit]),

@@ -62,6 +62,25 @@ export interface SwitchRow {
   readonly set_ms_ago: number;
 }
 
+/** `observe/targets` */
+export interface TargetRow {
+  readonly target: string;
+  readonly breaker: 'closed' | 'open' | 'half_open';
+  readonly breaker_reason: string | null;
+  readonly open_ms: number | null;
+  /** Until the next probe. */
+  readonly probe_in_ms: number | null;
+  readonly probe_by: string | null;
+  /** Of the pause that is left; `null` when there is none. */
+  readonly paused_ms: number | null;
+  readonly pause_reason: string | null;
+  readonly rate_per_second: number | null;
+  readonly concurrency: number | null;
+  /** Who set the limits by hand; `null`: they are those of the relays' configuration. */
+  readonly set_by: string | null;
+  readonly shares: readonly { readonly relay: string; readonly slots: number | null; readonly rate: number | null }[];
+}
+
 /** `observe/attention` */
 export interface AttentionRow {
   readonly what: string;
