@@ -8,11 +8,12 @@ export function smtpTable(classification) {
   );
 }
 
-function outcomeText({ outcome, burnsAttempt, pausesTarget }) {
+function outcomeText({ outcome, burnsAttempt, breaksTarget, pausesTarget }) {
   if (outcome !== 'retry') return outcome === 'failed' ? 'failed: a dead letter' : outcome;
   return [
     'retried',
-    ...(pausesTarget ? ['the target is left alone for a minute'] : []),
+    ...(breaksTarget ? ["the target's breaker opens"] : []),
+    ...(pausesTarget ? ['this relay leaves the target alone for a while'] : []),
     ...(burnsAttempt === false ? ['no attempt is lost'] : []),
   ].join('; ');
 }
