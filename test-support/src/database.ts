@@ -18,10 +18,12 @@ export interface DatabaseOptions {
 /** A database of a test's own. */
 export interface TestDatabase {
   readonly url: string;
+  /** The same through the pooler, with COMANDA_TEST_POOLER=1; what relays and callers use. */
+  readonly pooledUrl: string;
   readonly name: string;
   /** A new connection, closed at `drop`. */
   connect(config?: pg.ClientConfig): Promise<pg.Client>;
-  /** A new pool, ended at `drop`. Broken connections never crash the process. */
+  /** A new pool on `pooledUrl`, ended at `drop`. Broken connections never crash the process. */
   pool(max?: number, config?: pg.PoolConfig): pg.Pool;
   /** Ends every connection, this process' and others', and drops the database. Done by itself after a test that created it. */
   drop(): Promise<void>;
@@ -38,11 +40,14 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
   // A copied installation holds until it is adopted. The tests that are about it take the copy as it is.
   if (options.template !== false && options.adopted !== false) await withClient(url, adopt);
 
+  const pooler = inject('pgPooler');
+  const pooledUrl = pooler === '' || options.server !== undefined ? url : databaseUrl(pooler, name);
   const clients: pg.Client[] = [];
   const pools: pg.Pool[] = [];
   let dropped: Promise<void> | undefined;
   const database: TestDatabase = {
     url,
+    pooledUrl,
     name,
     async connect(config = {}) {
       const client = new pg.Client({ connectionString: url, ...config });
@@ -52,7 +57,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
       return client;
     },
     pool(max = 10, config = {}) {
-      const pool = new pg.Pool({ connectionString: url, max, ...config });
+      const pool = new pg.Pool({ connectionString: pooledUrl, max, ...config });
       pool.on('error', ignore);
       pool.on('connect', (client) => client.on('error', ignore));
       pools.push(pool);

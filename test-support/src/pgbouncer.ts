@@ -25,6 +25,8 @@ export interface PgbouncerOptions {
   readonly url: string;
   /** Server connections per database. Default 5. */
   readonly poolSize?: number;
+  /** Start-up parameters that are dropped instead of refused. */
+  readonly ignoreParameters?: readonly string[];
   /** Default `transaction`. */
   readonly poolMode?: 'transaction' | 'session' | 'statement';
 }
@@ -61,7 +63,8 @@ export async function startPgbouncer(options: PgbouncerOptions): Promise<Pgbounc
   }
 }
 
-function configuration({ url, poolSize = 5, poolMode = 'transaction' }: PgbouncerOptions, port: number): string {
+function configuration(options: PgbouncerOptions, port: number): string {
+  const { url, poolSize = 5, poolMode = 'transaction', ignoreParameters = [] } = options;
   const server = new URL(url);
   const password = server.password ? ` password=${decodeURIComponent(server.password)}` : '';
   return `[databases]
@@ -74,7 +77,7 @@ auth_type = any
 pool_mode = ${poolMode}
 default_pool_size = ${poolSize}
 max_client_conn = 500
-ignore_startup_parameters = extra_float_digits
+ignore_startup_parameters = ${['extra_float_digits', ...ignoreParameters].join(',')}
 `;
 }
 

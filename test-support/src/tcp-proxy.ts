@@ -14,6 +14,8 @@ export interface TcpProxy {
   readonly accepted: number;
   /** `url` with host and port replaced by the proxy's. */
   through(url: string): string;
+  /** New connections go to this port from now on; open ones stay where they are. */
+  redirect(port: number): void;
   /** Resets all open connections now. New ones are accepted. */
   cut(): void;
   /** From now on no byte passes in either direction and nothing is closed, new connections included: a cable pulled out. */
@@ -50,6 +52,7 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
   const state: State = { healed: undefined, lost: new Set(), cut: undefined, latencyMs: 0 };
   const pairs = new Set<Pair>();
   let accepted = 0;
+  let behind = target.port;
   let heal = () => {};
   const reset = ({ client, server }: Pair) => {
     client.resetAndDestroy();
@@ -60,7 +63,7 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
   };
   const onClient = (client: Socket) => {
     accepted += 1;
-    const server = connect({ host: target.host ?? '127.0.0.1', port: target.port, allowHalfOpen: true });
+    const server = connect({ host: target.host ?? '127.0.0.1', port: behind, allowHalfOpen: true });
     const pair = { client, server };
     pairs.add(pair);
     for (const socket of [client, server]) {
@@ -103,6 +106,9 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
       changed.hostname = '127.0.0.1';
       changed.port = String(port);
       return changed.href;
+    },
+    redirect: (to) => {
+      behind = to;
     },
     cut: () => pairs.forEach(reset),
     stall() {

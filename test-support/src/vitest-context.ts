@@ -6,5 +6,7 @@ declare module 'vitest' {
     /** Superuser URL of the run's PostgreSQL, database `postgres`. */
     pgUrl: string;
     pgTemplate: TemplateState;
+    /** The same server through PgBouncer; empty without the pooler leg. */
+    pgPooler: string;
   }
 }

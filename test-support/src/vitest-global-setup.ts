@@ -1,12 +1,13 @@
 import { type EmbeddedServer, startEmbedded } from '@comanda/cli/embedded';
 import type { TestProject } from 'vitest/node';
+import { type Pgbouncer, startPgbouncer } from './pgbouncer.js';
 import { identifier, withClient } from './sql-client.js';
 import { createTemplate } from './template.js';
 import './vitest-context.js';
 
 /**
  * One PostgreSQL for the whole run: the server that COMANDA_TEST_DATABASE_URL names (superuser), or an embedded one, version
- * 18, or 15 with COMANDA_TEST_PG=15. It is gone when the run ends, however it ends.
+ * 18, or 15 with COMANDA_TEST_PG=15. With COMANDA_TEST_POOLER=1 pools go through a PgBouncer in transaction mode. It is gone when the run ends, however it ends.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const external = process.env['COMANDA_TEST_DATABASE_URL'];
@@ -16,10 +17,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const template = server ? 'comanda_template' : `comanda_template_${process.pid}`;
   project.provide('pgUrl', url);
   project.provide('pgTemplate', await createTemplate(url, template));
+  const pooler = process.env['COMANDA_TEST_POOLER'] === '1' ? await startPooler(url) : undefined;
+  project.provide('pgPooler', pooler?.url ?? '');
   return async () => {
+    await pooler?.stop();
     if (server) await server.stop();
     else await withClient(url, (admin) => admin.query(`drop database if exists ${identifier(template)} with (force)`));
   };
+}
+
+/** In front of the pools of relays and callers, in transaction mode: the switch of the pooler leg. */
+function startPooler(url: string): Promise<Pgbouncer> {
+  return startPgbouncer({ url, poolSize: 12, ignoreParameters: ['statement_timeout'] });
 }
 
 function startServer(): Promise<EmbeddedServer> {

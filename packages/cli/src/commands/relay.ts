@@ -10,6 +10,7 @@ import { environmentName } from '../environment.js';
 import type { ExitCode } from '../exit-codes.js';
 import { usage } from '../failure.js';
 import { knownSecrets } from '../known-secrets.js';
+import { findPooler, poolerLine } from '../pooler.js';
 import { LOG_LEVELS, type LogLevel } from '../relay-messages.js';
 import { relayLog, runRelay } from '../run-relay.js';
 import { version } from '../version.js';
@@ -101,6 +102,8 @@ async function relay(context: Context, flags: RelayFlags): Promise<ExitCode> {
       'info',
       `works for ${choice.shown}, schema ${schema}${environment === undefined ? '' : `, environment ${environment}`}`,
     );
+    const listens = flags.pollOnly !== true && flags.directUrl !== undefined;
+    log.note('info', poolerLine(await findPooler(choice.url), listens));
     if (database.warning !== undefined) log.note('warning', database.warning);
     return await runRelay({
       db: database.db,

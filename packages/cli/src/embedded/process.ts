@@ -74,7 +74,8 @@ async function firstOf(watched: Watched): Promise<'ready' | 'exited' | 'timeout'
   const timer = new AbortController();
   const ready = new Promise<'ready'>((resolve) => {
     watched.onLine((line) => {
-      if (line.includes('ready to accept connections')) resolve('ready');
+      // A hot standby says "ready to accept read-only connections".
+      if (/ready to accept (read-only )?connections/.test(line)) resolve('ready');
     });
   });
   const exited = watched.exited.then(() => 'exited' as const);

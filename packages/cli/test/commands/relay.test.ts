@@ -89,7 +89,8 @@ describe('a relay', () => {
       ),
     );
     expect(seen.rows).toEqual([{ application_name: 'comanda-relay' }]);
-    expect(child.output()).not.toMatch(/listen|pooler/);
+    expect(child.output()).not.toMatch(/listen|The pooler/);
+    expect(child.output()).toContain('pooler: none');
     await child.kill('SIGTERM');
   });
 
@@ -308,4 +309,18 @@ test('behind a pooler it warns once about the timeout that is not in force, work
   await eventually(async () => (await states(url))[0] === 'completed', { what: 'the effect' });
   await child.kill('SIGTERM');
   expect(child.output().match(/statement_timeout as a start-up parameter/g)).toHaveLength(1);
+  expect(child.output()).toContain('pooler: transaction; wake-ups come past it');
+});
+
+test.each([
+  ['transaction', 'pooler: transaction; wake-ups cannot pass it, so the relay polls.'],
+  ['session', 'pooler: session'],
+] as const)('N07: the log says which mode of pooler was found: %s', async (poolMode, line) => {
+  const { url } = await createDatabase();
+  const pooler = await startPgbouncer({ url, poolMode, poolSize: 20 });
+  const child = await start(pooler.through(url));
+  await logged(child, ({ message }) => message.startsWith(line));
+  await decide(url, 'a', {});
+  await eventually(async () => (await states(url))[0] === 'completed', { what: 'the effect' });
+  await child.kill('SIGTERM');
 });

@@ -23,6 +23,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 #variable_conflict use_column
 declare
   stopped text[] := comanda.stopped(true, request);
+  moved boolean := 'installation:moved' = any (stopped);
   floor text := coalesce(request ->> 'floor', 'agents_and_undeclared');  -- what is not understood is the strictest
   closed text[]; until timestamptz[];
   by_run boolean;
@@ -49,6 +50,8 @@ begin
           when stopped is null then 'off:all'
           when ('kind:' || l.kind) = any (stopped) then 'off:kind:' || l.kind
           when ('target:' || l.target) = any (stopped) then 'off:target:' || l.target
+          -- After a restore nobody knows when a key was used first: not before the effect was made.
+          when moved and i.trusted is not null and exists (select from comanda.effect e where e.id = i.effect_id and e.created_at + i.trusted <= clock_timestamp()) then 'off:installation:moved'
           when l.target = any (closed) then 'wait:' || coalesce(comanda.ms_until((select u.b from unnest(closed, until) u (t, b) where u.t = l.target limit 1)), 0)
           when by_run then coalesce((
             select case

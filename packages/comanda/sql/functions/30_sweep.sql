@@ -1,24 +1,38 @@
 -- Housekeeping that any relay does, one at a time, in bounded batches: moves waiting effects that are due, unparks lanes whose reason no longer holds, applies what people asked for,
--- makes partitions ahead, forgets relays that are long gone. request: {relay, batch?}. One row: what was done.
+-- makes partitions ahead, forgets relays that are long gone. request: {relay, batch?}. One row: what was done, and which part failed: the others stand.
 create or replace function comanda.sweep(request jsonb)
-returns table (moved int, unparked int, answered int, ran boolean)
+returns table (moved int, unparked int, answered int, ran boolean, failed text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan as $fn$
 #variable_conflict use_column
 declare
   batch int := least(coalesce((request ->> 'batch')::int, 500), 5000);
+  part text;
+  stop boolean := false;
 begin
   perform set_config('synchronous_commit', 'on', true);
+  moved := 0; unparked := 0; answered := 0; ran := true;
   if not pg_try_advisory_xact_lock('comanda.effect_arrival'::regclass::oid::int, 2) then
-    return query select 0, 0, 0, false;
+    return query select 0, 0, 0, false, null::text;
     return;
   end if;
-  moved := comanda.sweep_waiting(batch);
-  unparked := comanda.sweep_parked(batch);
-  answered := comanda.sweep_requests(batch);
-  delete from comanda.relay r where r.beat_at < clock_timestamp() - interval '1 day';
-  perform comanda.advance_ended_mark(batch * 4);
-  perform comanda.ensure_partitions(clock_timestamp());
-  return query select moved, unparked, answered, true;
+  -- In any order: a part that always runs into the statement timeout, which ends the pass, must not starve those behind it.
+  for part in select p from unnest(array['waiting', 'parked', 'requests', 'relays', 'ended', 'partitions']) p order by random() loop
+    begin
+      case part
+        when 'waiting' then moved := comanda.sweep_waiting(batch);
+        when 'parked' then unparked := comanda.sweep_parked(batch);
+        when 'requests' then answered := comanda.sweep_requests(batch);
+        when 'relays' then delete from comanda.relay r where r.beat_at < clock_timestamp() - interval '1 day';
+        when 'ended' then perform comanda.advance_ended_mark(batch * 4);
+        when 'partitions' then perform comanda.ensure_partitions(clock_timestamp());
+      end case;
+    exception
+      when query_canceled then failed := concat_ws('; ', failed, part || ': ' || sqlerrm); stop := true;
+      when others then failed := concat_ws('; ', failed, part || ': ' || sqlerrm);
+    end;
+    exit when stop;
+  end loop;
+  return query select moved, unparked, answered, ran, failed;
 end
 $fn$;
 
@@ -59,7 +73,8 @@ declare
 begin
   select array_agg(x.lane) into lanes from (
     select l.lane from comanda.lane l where l.parked_by like 'switch:%'
-      and not exists (select from comanda.switch s where s.scope = substr(l.parked_by, 8) and s.mode <> 'run') limit batch for update skip locked) x;
+      and not exists (select from comanda.switch s where s.scope = substr(l.parked_by, 8) and s.mode <> 'run')
+      and (l.parked_by <> 'switch:installation:moved' or not exists (select from comanda.adoption(null) a where a.moved is not null)) limit batch for update skip locked) x;
   if lanes is null then
     return 0;
   end if;

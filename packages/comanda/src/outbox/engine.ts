@@ -179,6 +179,8 @@ export interface SweepResult {
   readonly unparked: number;
   readonly answered: number;
   readonly ran: boolean;
+  /** Parts that failed, with their errors; the others are done. Null: none. */
+  readonly failed: string | null;
 }
 
 export interface BeatRequest {
@@ -255,7 +257,7 @@ export function createEngine(db: Queryable, schema: string, place: Place = {}): 
   const settle = call<LaneResult>('select lane, fence::text, result from comanda.settle($1::text::jsonb)');
   const renew = call<LaneResult>('select lane, fence::text, result from comanda.renew($1::text::jsonb)');
   const late = call<unknown>('select effect_id::text, kept from comanda.late_evidence($1::text::jsonb)');
-  const sweep = call<SweepResult>('select moved, unparked, answered, ran from comanda.sweep($1::text::jsonb)');
+  const sweep = call<SweepResult>('select moved, unparked, answered, ran, failed from comanda.sweep($1::text::jsonb)');
   const beat = placed<Beat>(
     'select switch_version::text, all_mode, stopped, schema_version, compatible_from, statement_timeout, holds from comanda.relay_beat($1::text::jsonb)',
   );

@@ -206,6 +206,13 @@ export function createRelay(options: RelayOptions): Relay {
         }),
         every(env, SWEEP_MS, 'sweep', async () => {
           const done = await env.engine.sweep({ relay: env.id });
+          if (done.failed !== null)
+            env.emit({
+              type: 'warning',
+              code: 'sweep_part_failed',
+              message: 'a part of the sweep failed, the others are done',
+              error: new Error(done.failed),
+            });
           if (done.moved + done.unparked + done.answered > 0) bell.ring();
         }),
       );

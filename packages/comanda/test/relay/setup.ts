@@ -100,6 +100,6 @@ export function counting(
 /** A relay as a process of its own, on the built output. */
 export function relayProcess(bench: Pick<Bench, 'database'>, config: Record<string, unknown> = {}): Child {
   return spawnNode(new URL('./fixtures/relay-process.mjs', import.meta.url), [
-    JSON.stringify({ url: bench.database.url, ...config }),
+    JSON.stringify({ url: bench.database.pooledUrl, ...config }),
   ]);
 }
