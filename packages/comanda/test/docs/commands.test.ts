@@ -27,7 +27,7 @@ function commandLines(text: string): string[] {
   );
 }
 
-const GROUP = /^(effects)$/;
+const GROUP = /^(effects|targets)$/;
 
 test('every command line in the manual is one that the program knows', () => {
   const wrong = pages().flatMap(({ path, text }) =>

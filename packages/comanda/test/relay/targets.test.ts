@@ -235,7 +235,7 @@ describe('limits', () => {
   });
 
   const seconds = process.env['COMANDA_LONG'] === '1' ? 60 : 10;
-  it(`50 a second over four processes for ${seconds} s: no second has more than 50 and one share, and at least 90 % are used`, {
+  it('50 a second over four processes: no second has more than 50 and one share, and at least 90 % are used', {
     timeout: (seconds + 60) * 1_000,
   }, async () => {
     const b = await bench();
