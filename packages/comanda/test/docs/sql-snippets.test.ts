@@ -94,6 +94,14 @@ describe('SQL of the manual runs', () => {
     expect(rows).toEqual([{ state: 'completed', provider_id: 'msg_8c21', ended_by: 'ana@cumbre.example' }]);
   });
 
+  it('adopt-a-database.sql', async () => {
+    const client = await (await createDatabase({ adopted: false })).connect();
+    const wrong = 'select wrong is not null as yes from comanda.adoption(null)';
+    expect(await run(client, wrong)).toEqual([{ yes: true }]);
+    expect(await run(client, regions('adopt-a-database.sql').get('adopt'))).toMatchObject([{ environment: 'test' }]);
+    expect(await run(client, wrong)).toEqual([{ yes: false }]);
+  });
+
   it('stop-everything.sql', async () => {
     const client = await shop();
     const sql = regions('stop-everything.sql');
