@@ -18,6 +18,10 @@ begin
   if who is null or lease is null then
     raise exception 'route needs {relay, leaseMs, kinds}' using errcode = 'CM009';
   end if;
+  -- Each statement below relies on seeing what was committed before it took its locks.
+  if current_setting('transaction_isolation') = 'repeatable read' then
+    raise exception 'a relay cannot work in transactions that are REPEATABLE READ' using errcode = 'CM009', hint = 'ALTER ROLE ... SET default_transaction_isolation = ''read committed'' for the role of the relay.';
+  end if;
   -- A claim that a crash of the server forgets would be a blind re-send (redteam 1.11).
   perform set_config('synchronous_commit', 'on', true);
   if not pg_try_advisory_xact_lock('comanda.effect_arrival'::regclass::oid::int, 1) then

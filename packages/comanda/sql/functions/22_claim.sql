@@ -8,7 +8,7 @@ declare
   who text := request ->> 'relay';
   lease interval := (request ->> 'leaseMs')::float8 * interval '1 millisecond';
   stopped text[] := comanda.stopped(false, request);
-  names text[]; counts int[]; batches int[];
+  names text[]; counts int[]; batches int[]; offs boolean[];
   ours text[]; parked text[];
   closed text[]; until timestamptz[]; probing text[];
   f bigint;
@@ -16,22 +16,34 @@ begin
   if who is null or lease is null then
     raise exception 'claim needs {relay, leaseMs, kinds}' using errcode = 'CM009';
   end if;
+  -- Each statement below relies on seeing what was committed before it took its locks.
+  if current_setting('transaction_isolation') = 'repeatable read' then
+    raise exception 'a relay cannot work in transactions that are REPEATABLE READ' using errcode = 'CM009', hint = 'ALTER ROLE ... SET default_transaction_isolation = ''read committed'' for the role of the relay.';
+  end if;
   perform set_config('synchronous_commit', 'on', true);
-  if stopped is null then
+  -- What is off is not sent, and is looked up all the same: may_send() stands before every send. Not on a copy, and not where nobody can read the switch.
+  if stopped is null and (not exists (select from comanda.switch s where s.scope = 'all') or (comanda.adoption(request)).wrong is not null) then
     return;
   end if;
-  select array_agg(x ->> 'kind'), array_agg(greatest(coalesce((x ->> 'lanes')::int, 1), 0)), array_agg(greatest(coalesce((x ->> 'batch')::int, 1), 1)) into names, counts, batches
-    from jsonb_array_elements(request -> 'kinds') x where not ('kind:' || (x ->> 'kind')) = any (stopped);
+  select array_agg(k.name), array_agg(k.lanes), array_agg(k.batch), array_agg(k.off) into names, counts, batches, offs
+    from (select x ->> 'kind' as name, greatest(coalesce((x ->> 'lanes')::int, 1), 0) as lanes, greatest(coalesce((x ->> 'batch')::int, 1), 1) as batch,
+        coalesce(('kind:' || (x ->> 'kind')) = any (stopped), true) as off from jsonb_array_elements(request -> 'kinds') x) k
+    where not (k.off and coalesce('installation:moved' = any (stopped), false));
   if names is null then
     return;
   end if;
+  stopped := coalesce(stopped, '{}');
   select coalesce(array_agg(c.target) filter (where not c.probing), '{}'), array_agg(c.until) filter (where not c.probing), coalesce(array_agg(c.target) filter (where c.probing), '{}')
     into closed, until, probing from comanda.closed_targets(who) c;
   with due as materialized (
-    select x.lane, x.target from unnest(names, counts) q (kind, n)
-      cross join lateral (select l.lane, l.target from comanda.lane l where l.kind = q.kind and l.ready_at <= now() order by l.ready_at limit q.n for update skip locked) x)
-  select array_agg(d.lane) filter (where not ('target:' || d.target) = any (stopped) and not d.target = any (closed)), array_agg(d.lane) filter (where ('target:' || d.target) = any (stopped) or d.target = any (closed))
-    into ours, parked from due d;
+    select x.lane, x.target, x.looked_up from unnest(names, counts, offs) q (kind, n, off)
+      cross join lateral (select l.lane, l.target, coalesce(l.trouble = 'unknown', false) as looked_up from comanda.lane l where not q.off and l.kind = q.kind and l.ready_at <= now()
+        order by l.ready_at limit q.n for update skip locked) x
+    union all
+    select x.lane, x.target, true from unnest(names, counts, offs) q (kind, n, off)
+      cross join lateral (select l.lane, l.target from comanda.lane l where q.off and l.kind = q.kind and l.ready_at <= now() and l.trouble = 'unknown' order by l.ready_at limit q.n for update skip locked) x),
+  sorted as (select d.lane, d.target = any (closed) or not d.looked_up and ('target:' || d.target) = any (stopped) as away from due d)
+  select array_agg(s.lane) filter (where not s.away), array_agg(s.lane) filter (where s.away) into ours, parked from sorted s;
   if probing <> '{}' and ours is not null then
     -- The probe of a half-open breaker is one lane.
     select array_agg(x.lane) filter (where x.n = 1 or not x.target = any (probing)), parked || array_agg(x.lane) filter (where x.n > 1 and x.target = any (probing)) into ours, parked
@@ -50,7 +62,7 @@ begin
         cleared_to = case when l.owner is null then l.cleared_to end, inflight_to = null, owner = null,
         lost = case when l.owner is not null then greatest(l.lost, 1) else l.lost end,
         looks = case when l.owner is null or l.trouble is not null then l.looks else 0 end
-      from (select x.lane, ('target:' || x.target) = any (stopped) as off, greatest((select u.b from unnest(closed, until) u (t, b) where u.t = x.target limit 1), now()) as back
+      from (select x.lane, ('target:' || x.target) = any (stopped) and x.trouble is distinct from 'unknown' as off, greatest((select u.b from unnest(closed, until) u (t, b) where u.t = x.target limit 1), now()) as back
         from comanda.lane x where x.lane = any (parked)) p where l.lane = p.lane;
   end if;
   if ours is null then

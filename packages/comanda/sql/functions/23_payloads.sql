@@ -12,7 +12,7 @@ as $fn$
       select (extract(epoch from clock_timestamp() - a.at) * 1000)::bigint as ms_ago, a.fence from comanda.attempt a
         where e.id = any (array(select jsonb_array_elements_text(request -> 'suspects')::bigint)) and a.effect_id = e.id and a.phase = 'start'
           -- An attempt that certainly did nothing, and attempts before a believed `absent`, are resolved.
-          and not exists (select from comanda.attempt x where x.effect_id = a.effect_id and x.fence = a.fence and x.phase in ('end', 'late') and x.outcome = 'retry')
+          and not exists (select from comanda.attempt x where x.effect_id = a.effect_id and x.fence = a.fence and x.phase = 'end' and x.outcome = 'retry')
           and not exists (select from comanda.attempt x where x.effect_id = a.effect_id and x.phase = 'look' and x.outcome = 'absent' and x.at > a.at)
         order by a.at desc limit 1) s on true
     left join lateral (

@@ -1,13 +1,13 @@
--- Was a newer version of the effect's subject decided for the same kind, and not given up since?
+-- Was a newer version of the effect's subject decided for the same kind, and neither given up nor still waiting? Looks at the 200 latest decisions about the subject.
 create or replace function comanda.is_stale(effect_id bigint) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $fn$
   select exists (
     select from comanda.effect e
       join comanda.run r on r.id = e.run_id
-      join comanda.run nr on nr.subject = r.subject and nr.subject <> ''
+      cross join lateral (select x.id from comanda.run x where x.subject = r.subject and x.subject <> '' order by x.id desc limit 200) nr
       join comanda.effect n on n.run_id = nr.id and n.kind = e.kind and n.target = e.target and n.subject_version > e.subject_version
-      where e.id = is_stale.effect_id
+      where e.id = is_stale.effect_id and not exists (select from comanda.waiting w where w.effect_id = n.id)
         and coalesce((select o.state from comanda.outcome o where o.effect_id = n.id order by o.fence desc limit 1), 'pending') not in ('cancelled', 'failed'))
 $fn$;
 

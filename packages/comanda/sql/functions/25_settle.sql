@@ -1,6 +1,6 @@
 -- Writes what became of claimed work, many lanes in one call. Only the owner settles (P4): everything is matched on (lane, fence) and on a lane that has an owner,
 -- so that a repeated call does nothing. Never waits for a lane: what is locked comes back as `busy`.
--- request: {relay, leaseMs, lanes: [{lane, fence, mode, heldMs?, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
+-- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
 --   attempt: {effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}
 --   mode: keep (the same lease goes on) | next | retry (certainly not applied) | unsure (may be applied) | unknown (may be applied; look it up when due)
 --         | absent (looked up: not applied) | block (until a person acts, or until the scope named by reason is on again)
@@ -18,6 +18,10 @@ declare
   ml text[]; mk text[]; mt text[]; mp bigint[]; me bigint[]; mm text[]; mj jsonb[]; mf bigint[]; mn boolean[];
   none text[]; illegal boolean;
 begin
+  -- Each statement below relies on seeing what was committed before it took its locks.
+  if current_setting('transaction_isolation') = 'repeatable read' then
+    raise exception 'a relay cannot work in transactions that are REPEATABLE READ' using errcode = 'CM009', hint = 'ALTER ROLE ... SET default_transaction_isolation = ''read committed'' for the role of the relay.';
+  end if;
   select array_agg(x ->> 'lane'), array_agg((x ->> 'fence')::bigint), array_agg(x) into al, af, aj from jsonb_array_elements(request -> 'lanes') x;
   if al is null then
     return;
@@ -90,7 +94,7 @@ begin
       delete from comanda.lane l where l.lane = any (none);
     end if;
     if ml is not null then
-      -- `fresh`: something ended, so the head is another effect than the claim's. What was counted about that one does not pass on.
+      -- `fresh`: something ended, so the head is another effect than the claim's. What was counted about that one does not pass on; the lifetime of its key does, to be on the safe side.
       -- `lost` outlives a clean release only: an attempt that has a result is one that its process survived.
       -- `next` without an end gives a lane up without a word about its head: as an expired lease, so what was in flight is suspect.
       update comanda.lane l set kind = u.hk, target = u.ht,
@@ -100,9 +104,7 @@ begin
           inflight_to = case when u.md = 'keep' then l.inflight_to end,
           suspect_to = case when u.uncertain then greatest(u.hp, l.suspect_to) when u.silent then greatest(l.inflight_to, l.suspect_to) when u.hp <= l.suspect_to then l.suspect_to end,
           cleared_to = case when u.md = 'absent' then u.hp when u.uncertain or u.silent then null when u.hp = l.cleared_to then l.cleared_to end,
-          -- Another head than the claim's was first sent under this lease, which the caller has held for heldMs.
-          first_at = case when u.fresh and u.md <> 'next' and (u.hp <= l.suspect_to) is not true then greatest(l.first_at, now() - (u.j ->> 'heldMs')::float8 * interval '1 millisecond')
-            when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
+          first_at = case when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
           owner = case when u.md = 'keep' then l.owner end,
           lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and not u.j ? 'head' and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then l.lost else 0 end,
           trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' and u.j ->> 'trouble' is not null then u.j ->> 'trouble'

@@ -9,7 +9,7 @@ begin
     with item as materialized (select x as e, (x ->> 'effect')::bigint as id, (x ->> 'fence')::bigint as f from jsonb_array_elements(request -> 'items') x),
     fresh as materialized (
       select i.* from item i where not exists (select from comanda.outcome o where o.effect_id = i.id and o.fence = i.f)
-        and not exists (select from comanda.attempt a where a.effect_id = i.id and a.fence = i.f and (a.phase = 'late' or a.phase = 'end' and (a.outcome = 'completed' or i.e ->> 'outcome' <> 'completed')))),
+        and not exists (select from comanda.attempt a where a.effect_id = i.id and a.fence = i.f and a.phase in ('late', 'end') and (a.outcome = 'completed' or i.e ->> 'outcome' <> 'completed'))),
     kept as (
       insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, provider_id, status, error_class, error_text, response, duration_ms)
         select f.id, f.f, 'late', coalesce((f.e ->> 'attempt')::int, 1), request ->> 'relay', f.e ->> 'outcome', f.e ->> 'providerId', (f.e ->> 'status')::int,

@@ -9,6 +9,10 @@ declare
   a record;
   why text;
 begin
+  -- claim() and settle() would refuse each call: said at the start.
+  if current_setting('transaction_isolation') = 'repeatable read' then
+    raise exception 'a relay cannot work in transactions that are REPEATABLE READ' using errcode = 'CM009', hint = 'ALTER ROLE ... SET default_transaction_isolation = ''read committed'' for the role of the relay.';
+  end if;
   a := comanda.adoption(request);
   why := coalesce(a.wrong, a.moved || '; effects of kinds without a key wait');
   if why is null and request ->> 'endpoint' is not null then

@@ -8,7 +8,7 @@ begin
   for q in
     select r.id from comanda.effect_request r
       where r.answered_at is null and (r.action not in ('cancel', 'skip', 'resolve')
-        or exists (select from comanda.outcome o where o.effect_id = r.effect_id)
+        or exists (select from comanda.outcome o where o.effect_id = r.effect_id) and not (r.action = 'cancel' and comanda.is_redriven(r.effect_id))
         or exists (select from comanda.effect e join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
           where e.id = r.effect_id and l.owner is null and (r.action <> 'cancel' or l.trouble is null)
             and e.id = (select h.effect_id from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1))
@@ -59,7 +59,7 @@ begin
   select r.pos, r.effect_id, r.kind, r.target into head from comanda.effect_queue r where r.lane = l.lane order by r.pos limit 1;
 
   if q.action = 'cancel' then
-    if last_state is not null then
+    if last_state is not null and not comanda.is_redriven(e.id) then
       return case last_state when 'cancelled' then 'cancelled' else 'too late' end;
     end if;
     -- Parked or back-off head that no send can have reached: cancelled here. Everything else is decided by the owner at its turn.

@@ -1,3 +1,14 @@
+-- Has an effect that ended been put on its way again?
+create or replace function comanda.is_redriven(effect_id bigint) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
+as $fn$
+  select exists (select from comanda.effect e
+    where e.id = is_redriven.effect_id and (select o.state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1) = 'failed'
+      and (exists (select from comanda.effect_arrival a where a.effect_id = e.id and a.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id))
+        or exists (select from comanda.effect_queue q join comanda.lane l on l.lane = q.lane where q.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id) and q.effect_id = e.id
+          and (l.trouble is distinct from 'failed' or q.pos <> (select min(h.pos) from comanda.effect_queue h where h.lane = q.lane)))))
+$fn$;
+
 -- Takes effects back. Exact while an effect waits (delayed, held, cancel window); afterwards a request that the owner of its lane answers. Holds no row that a relay needs.
 -- request: {key, name?, by?, reason?}; answer per effect: cancelled | requested | too late
 create or replace function comanda.cancel(request jsonb) returns table (effect_id bigint, name text, answer text)
@@ -14,7 +25,8 @@ begin
       insert into comanda.outcome (effect_id, fence, state, settled_by, reason, attempts)
         values (e.id, nextval('comanda.fence'::regclass), 'cancelled', coalesce(request ->> 'by', 'cancel'), request ->> 'reason', 0);
       return query select e.id, e.name, 'cancelled';
-    elsif exists (select from comanda.outcome o where o.effect_id = e.id) then
+    -- A dead letter that was redriven is on its way again; one that blocks its lane has ended.
+    elsif exists (select from comanda.outcome o where o.effect_id = e.id) and not comanda.is_redriven(e.id) then
       return query select e.id, e.name, case (select o.state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1) when 'cancelled' then 'cancelled' else 'too late' end;
     else
       insert into comanda.effect_request (effect_id, action, requested_by, reason) values (e.id, 'cancel', request ->> 'by', request ->> 'reason')

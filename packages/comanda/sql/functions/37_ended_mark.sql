@@ -15,6 +15,11 @@ begin
     return null;
   end if;
   reached := m.effect_id;
+  if m.effect_id < m.candidate and m.candidate_xid is null then
+    -- A transaction after the one that wrote the candidate: whoever drew a number up to it has a lower id.
+    update comanda.ended_mark x set candidate_xid = pg_current_xact_id();
+    return reached;
+  end if;
   if m.effect_id < m.candidate and m.candidate_xid <= pg_snapshot_xmin(pg_current_snapshot()) then
     for e in select x.id from comanda.effect x where x.id > m.effect_id and x.id <= m.candidate order by x.id limit most loop
       if not exists (select from comanda.outcome o where o.effect_id = e.id) then
@@ -30,7 +35,7 @@ begin
   end if;
   -- A number of another cluster (after a restore) can lie in the future: drawn anew.
   if reached >= m.candidate or m.candidate_xid > pg_snapshot_xmax(pg_current_snapshot()) then
-    update comanda.ended_mark x set effect_id = reached, candidate = greatest(drawn, reached), candidate_xid = pg_snapshot_xmax(pg_current_snapshot())
+    update comanda.ended_mark x set effect_id = reached, candidate = greatest(drawn, reached), candidate_xid = null
       where x.effect_id <> reached or x.candidate < drawn or m.candidate_xid > pg_snapshot_xmax(pg_current_snapshot());
   elsif reached > m.effect_id then
     update comanda.ended_mark x set effect_id = reached;

@@ -13,6 +13,12 @@ alter table comanda.relay add column environment text;
 alter table comanda.relay add column endpoint text;
 alter table comanda.relay add column holds text;
 
+-- The latest decisions about a subject, without reading all of them.
+drop index comanda.run_subject;
+create index run_subject on comanda.run (subject, id) where subject <> '';
+-- Look-ups go on while everything else is off, and must not search for their lanes among those that wait.
+create index lane_unknown on comanda.lane (kind, ready_at) where trouble = 'unknown';
+
 -- Up to which number all effects have ended, so that the search for lost ones does not read the whole history. See advance_ended_mark().
 create table comanda.ended_mark (
   singleton boolean primary key default true check (singleton),

@@ -155,8 +155,6 @@ export interface EndedRecord extends AttemptRecord {
 
 export interface SettleLane extends LaneRef {
   readonly mode: 'keep' | 'next' | 'retry' | 'unsure' | 'unknown' | 'absent' | 'block';
-  /** With `ended` and another mode than `next`: how long this lease has been held, in milliseconds. The key of the new head cannot have been used for longer. */
-  readonly heldMs?: number;
   readonly delayMs?: number;
   readonly reason?: string;
   readonly trouble?: 'unknown' | 'failed';

@@ -23,6 +23,8 @@ export interface ClaimedLane {
   readonly heldSince: number;
   /** Wall clock − monotonic clock at the claim: a machine that is suspended moves only the first of them. */
   readonly clockGapMs: number;
+  /** It is looked up at the provider: that goes on while everything is off. */
+  looking: boolean;
   /** It waits for its turn as a suspect: it needs no place meanwhile. */
   waiting: boolean;
   /** Fires when the lease is lost or about to end, and when the relay stops. */

@@ -73,7 +73,16 @@ function lanesOf(
       const clockGapMs = env.clock.wallMs() - env.clock.monotonicMs();
       const times = { trustedUntil: askedAt + env.leaseMs, heldSince: askedAt, clockGapMs };
       found = {
-        lane: { lane: row.lane, fence: row.fence, kind, effects: [], ...times, waiting: false, stop: new Stop() },
+        lane: {
+          lane: row.lane,
+          fence: row.fence,
+          kind,
+          effects: [],
+          ...times,
+          looking: false,
+          waiting: false,
+          stop: new Stop(),
+        },
         rows: [],
       };
       lanes.set(row.lane, found);

@@ -2,7 +2,7 @@ import { formatDuration } from '../kernel/durations.js';
 import { WORKER_LOST_MAX } from '../kernel/limits.js';
 import type { AttemptRecord, EndedRecord } from '../outbox/engine.js';
 import type { Idempotency } from '../ports/effect-kind.js';
-import type { Evidence } from '../ports/outcome.js';
+import type { Evidence, Outcome } from '../ports/outcome.js';
 import { type ClaimedEffect, type ClaimedLane, isKeyed } from './claimed-lane.js';
 import { inputOf } from './context.js';
 import { dispatch } from './dispatch.js';
@@ -43,6 +43,7 @@ const NEWER_KIND_MS = 2_000;
 /** A process whose floor forbids an effect looks again so often: another process may differ. */
 const FLOOR_MS = 5_000;
 const NOT_ASKED_MS = 100;
+const VALIDATE_AGAIN_MS = 5_000;
 const KEY_FORGOTTEN = 'it may have happened, the target may have forgotten its key,';
 
 /** Takes one effect from its claim to an outcome: judged when its past is uncertain, validated, asked for, executed. */
@@ -64,12 +65,13 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
 
   let suspect = row.suspect || row.trouble === 'unknown';
   if (suspect) {
-    const verdict = await judge(env, lane, effect);
+    const verdict = await judge(services, lane, effect);
     if (verdict.act === 'settle') return stop(verdict.settlement);
     if (verdict.act === 'ended') return ending(lane, verdict.record);
     suspect = verdict.suspect;
   }
-  const problems = await validate(lane, effect);
+  const problems = await validate(env, lane, effect);
+  if (problems === undefined) return stop({ ...release, giveBack: false, delayMs: VALIDATE_AGAIN_MS, keepLost: true });
   if (problems.length > 0) return unfit(lane, effect, problems, suspect);
 
   const elsewhere = await services.targets.enter(lane);
@@ -142,7 +144,9 @@ async function execute(
     const ms = Math.round(env.clock.monotonicMs() - started);
     return { ...base(effect), ...storable(lane.kind, effect.payload.payload, outcome), ms, outcome: outcome.outcome };
   };
-  const outcome = await dispatch(env, lane, effect, idempotency, (late) => services.late(lane, recordOf(late)));
+  const outcome = await dispatch(env, lane, effect, idempotency, (late) =>
+    services.late(lane, recordOf(believed(late, idempotency))),
+  );
   const record = recordOf(outcome);
   env.emit({
     type: 'attempt',
@@ -154,16 +158,38 @@ async function execute(
   services.targets.observe(lane, outcome);
   if (outcome.outcome === 'completed')
     return { ...ended({ ...record, state: 'completed' }), atOnce: idempotency === 'none' };
-  // Refused now is no proof about an earlier attempt that was uncertain.
+  // Refused now is no proof about an earlier attempt that was uncertain: what was deleted then is not found now.
+  if (outcome.outcome === 'failed' && suspect && idempotency === 'natural') {
+    const head = { ...record, outcome: 'unknown' as const };
+    return stop({ ...unknownHead(lane, 0, 'an earlier try may have been applied, this one was refused,'), head });
+  }
   if (outcome.outcome === 'failed')
     return ending(lane, { ...record, state: 'failed', reason: reasonOf(record), maybe: suspect });
   const decision = settlementOf(env, lane, effect, outcome, record, { idempotency, stopping: services.stopping() });
   return 'ended' in decision ? ending(lane, decision.ended) : stop(decision.settlement);
 }
 
-/** Three processes died while they executed it, or looked it up: it is not started a fourth time. */
+/** A word about an attempt that may have left is no proof that it did not. */
+function believed(outcome: Outcome, idempotency: Idempotency): Outcome {
+  const { outcome: said, ...evidence } = outcome;
+  return said === 'retry' && outcome.notSent !== true && idempotency === 'none'
+    ? { ...evidence, outcome: 'unknown' }
+    : outcome;
+}
+
+/** Three processes died while they executed it, or looked it up: it is not started a fourth time. Nor is one that uses up its attempts with deaths before anything is sent. */
 function quarantine(lane: ClaimedLane, effect: ClaimedEffect): Step | undefined {
   const { row } = effect;
+  if (row.lost > 0 && row.lost < WORKER_LOST_MAX && row.attempt > lane.kind.maxAttempts && !mayHaveLeft(lane, effect)) {
+    return ending(lane, {
+      ...base(effect),
+      state: 'failed',
+      outcome: 'failed',
+      errorClass: 'worker_lost',
+      maybe: lane.kind.idempotency !== 'none',
+      reason: `worker lost: ${row.attempt - 1} processes died before they executed it`,
+    });
+  }
   if (row.lost < WORKER_LOST_MAX) return undefined;
   if (row.trouble === 'unknown') {
     return stop({
@@ -182,6 +208,10 @@ function quarantine(lane: ClaimedLane, effect: ClaimedEffect): Step | undefined 
     maybe: true,
     reason,
   });
+}
+
+function mayHaveLeft({ kind }: ClaimedLane, { row, payload }: ClaimedEffect): boolean {
+  return row.trouble === 'unknown' || (kind.idempotency === 'none' && payload.started_ms_ago !== null);
 }
 
 /** Not sent now. When it may have been sent before, only a person can tell what that means. */
@@ -239,12 +269,27 @@ function ending(lane: ClaimedLane, record: EndedRecord): Step {
   return stop({ mode: 'block', trouble: 'failed', headFailed: true, maybe, reason: `failed: ${reason}`, head });
 }
 
-async function validate(lane: ClaimedLane, effect: ClaimedEffect): Promise<readonly string[]> {
-  if (lane.kind.validate === undefined) return [];
+/** What is wrong with the payload; `undefined` when the check did not end in time: it is somebody else's code, and can wait for something. */
+async function validate(
+  { clock }: RelayEnvironment,
+  lane: ClaimedLane,
+  effect: ClaimedEffect,
+): Promise<readonly string[] | undefined> {
+  const { kind, stop } = lane;
+  if (kind.validate === undefined) return [];
+  let giveUp = (): void => undefined;
+  const late = new Promise<undefined>((resolve) => {
+    giveUp = () => resolve(undefined);
+  });
+  const timer = clock.after(kind.timeoutMs, giveUp);
+  stop.add(giveUp);
   try {
-    return await lane.kind.validate(inputOf(effect));
+    return await Promise.race([kind.validate(inputOf(effect)), late]);
   } catch (error) {
     return [`the schema could not be applied: ${thrownEvidence(error).errorText}`];
+  } finally {
+    timer.cancel();
+    stop.remove(giveUp);
   }
 }
 

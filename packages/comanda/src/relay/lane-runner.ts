@@ -24,9 +24,7 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
   let heldSince = 0;
   const settle = async (settlement: Settlement): Promise<boolean> => {
     const ended = [...done.splice(0), ...(settlement.ended ?? [])];
-    if (ended.length === 0) return (await settler.settle(lane, settlement)) === 'ok';
-    const held = settlement.mode === 'next' ? {} : { heldMs: Math.ceil(env.clock.monotonicMs() - lane.heldSince) };
-    return (await settler.settle(lane, { ...settlement, ...held, ended })) === 'ok';
+    return (await settler.settle(lane, { ...settlement, ...(ended.length === 0 ? {} : { ended }) })) === 'ok';
   };
   // Nothing that could be read: the lane is given back, and one that has no effects at all is removed by the settle.
   if (lane.effects.length === 0)
@@ -49,6 +47,9 @@ export async function runLane(services: LaneServices, lane: ClaimedLane): Promis
     }
   } catch (error) {
     env.emit({ type: 'warning', code: 'lane_failed', message: `lane ${lane.lane} was left to its lease`, error });
+    // What it was at when that happened may have left: as after a death.
+    if (done.length > 0) await settle({ mode: 'unsure', delayMs: env.leaseMs + lane.kind.timeoutMs });
+    return;
   }
   if (done.length > 0) await settle({ mode: 'next' });
 }

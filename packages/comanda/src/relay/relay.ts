@@ -202,7 +202,8 @@ export function createRelay(options: RelayOptions): Relay {
             bell.ring();
           }
           holding.heard(whyHeld(view));
-          if (view.mode === 'stop') for (const lane of lanes.keys()) lane.stop.stop(new Error('switched off'));
+          if (view.mode === 'stop')
+            for (const lane of lanes.keys()) if (!lane.looking) lane.stop.stop(new Error('switched off'));
         }),
         every(env, SWEEP_MS, 'sweep', async () => {
           const done = await env.engine.sweep({ relay: env.id });

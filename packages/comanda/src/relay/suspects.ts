@@ -5,6 +5,8 @@ export type RunSuspect = <Result>(strict: boolean, work: () => Promise<Result>) 
 
 /** What kills its process does it at once, most times: who has lived so long is believed to be harmless, and the next one begins. */
 const HARMLESS_AFTER_MS = 1_000;
+/** Alone for at most so long: somebody may wait for a target that answers to nobody. */
+const ALONE_MS = 30_000;
 
 /**
  * At most one suspect of a dead process begins at a time, so that the one that kills is alone with its death (redteam 1.7). A slow target must not hold up the others:
@@ -20,15 +22,15 @@ export function createSuspects(clock: Clock): RunSuspect {
       free = resolve;
     });
     await before;
-    if (strict) await Promise.allSettled(running);
-    const timer = strict ? undefined : clock.after(HARMLESS_AFTER_MS, free);
+    if (strict) await Promise.race([Promise.allSettled(running), clock.sleep(ALONE_MS)]);
+    const timer = clock.after(strict ? ALONE_MS : HARMLESS_AFTER_MS, free);
     const mine = work();
     running.add(mine);
     try {
       return await mine;
     } finally {
       running.delete(mine);
-      timer?.cancel();
+      timer.cancel();
       free();
     }
   };

@@ -8,6 +8,7 @@ import type { RelayEnvironment } from './environment.js';
 import { storable } from './evidence.js';
 import { lookUp } from './reconcile-effect.js';
 import type { Settlement } from './settler.js';
+import type { Targets } from './targets.js';
 
 /** Look-ups that could not tell, after which a person is asked. */
 const LOOKS_MAX = 12;
@@ -20,6 +21,12 @@ export type Verdict =
   | { readonly act: 'settle'; readonly settlement: Settlement }
   | { readonly act: 'ended'; readonly record: EndedRecord };
 
+/** What a look-up needs from its relay. */
+export interface Looking {
+  readonly env: RelayEnvironment;
+  readonly targets: Pick<Targets, 'enter' | 'asked' | 'leave'>;
+}
+
 /**
  * Judges a suspect: an effect that an earlier holder of the lane may have sent.
  *
@@ -27,7 +34,7 @@ export type Verdict =
  * - `natural`: sent again only after lease end + timeout, so that no earlier request is still under way (relay-model R4).
  * - `none`: a start row says whether it was sent. Never sent: clean. Sent: unknown, looked up after lease end + timeout, or put before a person.
  */
-export async function judge(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Promise<Verdict> {
+export async function judge({ env, targets }: Looking, lane: ClaimedLane, effect: ClaimedEffect): Promise<Verdict> {
   const { row, payload } = effect;
   const { kind } = lane;
   const giveBack = row.trouble !== 'unknown';
@@ -57,7 +64,17 @@ export async function judge(env: RelayEnvironment, lane: ClaimedLane, effect: Cl
       reason: 'unknown: it may have happened and only a person can tell',
     });
   }
-  return await ask(env, lane, effect);
+  // A look-up is a request to the target like any other: its limits hold.
+  const elsewhere = await targets.enter(lane);
+  if (elsewhere !== undefined) return settle({ mode: 'unknown', giveBack, keepLost: true, ...elsewhere });
+  targets.asked(lane);
+  lane.looking = true;
+  try {
+    return await ask(env, lane, effect);
+  } finally {
+    lane.looking = false;
+    targets.leave(lane);
+  }
 }
 
 async function ask(env: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Promise<Verdict> {

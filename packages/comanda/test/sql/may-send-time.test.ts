@@ -3,7 +3,6 @@ import { type Engine, engine } from './kit/engine.js';
 import {
   ask,
   type Claimed,
-  claim,
   claimOne,
   decide,
   ended,
@@ -85,20 +84,6 @@ describe('the lifetime of the key, counted from the first claim', () => {
   });
 });
 
-test('what comes after an effect that ended under the same lease counts from that lease, not from its forerunner', async () => {
-  const s = await engine();
-  await decide(s, 'one', [{ orderingKey: 'a' }]);
-  await decide(s, 'two', [{ orderingKey: 'a' }]);
-  await route(s);
-  await firstClaimed(s, 0);
-  const [one, two] = await claim(s, { batch: 2 });
-  await firstClaimed(s, HOUR);
-  await settle(s, one, 'retry', { heldMs: 2_000, delayMs: 0, ended: [ended(one)], head: head(two, 'retry') });
-  const again = await claimOne(s);
-  expect(await maySend(s, again, { windowMs: HOUR - 1 })).toBe('go');
-  expect(await maySend(s, again, { windowMs: 1_900 })).toBe('go:none');
-});
-
 describe('redrive', () => {
   async function dead(maybe: boolean, orderingKey?: string): Promise<{ s: Engine; id: number }> {
     const s = await engine();
@@ -136,6 +121,24 @@ describe('redrive', () => {
     await settle(s, c, 'next', { ended: [ended(c)] });
     expect(await state(s, id)).toBe('completed');
     expect(await s.rows('select lane from comanda.lane')).toEqual([]);
+  });
+
+  test('can be cancelled again', async () => {
+    const { s, id } = await dead(false);
+    await ask(s, id, 'redrive');
+    expect(await s.call('cancel', { key: 'k', by: 'ada' })).toMatchObject([{ answer: 'requested' }]);
+    await sweep(s);
+    expect(await state(s, id)).toBe('cancelled');
+    expect(await holes(s)).toEqual([]);
+  });
+
+  test('of the head of a lane can be cancelled again, while it is off too', async () => {
+    const { s, id } = await dead(false, 'a');
+    expect(await s.call('cancel', { key: 'k', by: 'ada' })).toMatchObject([{ answer: 'too late' }]);
+    await ask(s, id, 'redrive');
+    expect(await s.call('cancel', { key: 'k', by: 'ada' })).toMatchObject([{ answer: 'requested' }]);
+    await sweep(s);
+    expect(await state(s, id)).toBe('cancelled');
   });
 
   test('twice is once', async () => {
@@ -190,9 +193,30 @@ describe('stale', () => {
 
   test('not because of one that was cancelled', async () => {
     const { s, c } = await old();
-    await version(s, 2, { delayMs: 60_000 });
+    await version(s, 2);
+    await route(s);
     expect(await maySend(s, c, { skipStale: true })).toBe('stale');
     await s.call('cancel', { key: 'v2', by: 'ada' });
+    await sweep(s);
+    expect(await maySend(s, c, { skipStale: true })).toBe('go');
+  });
+
+  test('not because of one that still waits: it can be taken back, and the subject would have neither', async () => {
+    const { s, c } = await old();
+    await version(s, 2, { cancelWindowMs: HOUR });
+    expect(await maySend(s, c, { skipStale: true })).toBe('go');
+    await nothingWaits(s);
+    await sweep(s);
+    expect(await maySend(s, c, { skipStale: true })).toBe('stale');
+  });
+
+  test('looks at the 200 latest decisions about the subject, not at its whole history', async () => {
+    const { s, c } = await old();
+    await version(s, 2);
+    const more = `insert into comanda.run (key, subject, state) select $1 || i, 'item:1', 'decided' from generate_series(1, $2::int) i`;
+    await s.rows(more, ['a', 199]);
+    expect(await maySend(s, c, { skipStale: true })).toBe('stale');
+    await s.rows(more, ['b', 1]);
     expect(await maySend(s, c, { skipStale: true })).toBe('go');
   });
 });
