@@ -12,7 +12,7 @@ declare
   closed text[] := array(select c.target from comanda.closed_targets(null) c);
   allowed text[]; caps int[];
   ai bigint[]; ae bigint[]; al text[]; ak text[]; at_ text[];
-  known text[]; locked text[]; busy text[]; mine text[];
+  known text[]; locked text[]; busy text[]; mine text[]; passed text[] := '{}';
   f bigint;
 begin
   if who is null or lease is null then
@@ -30,22 +30,24 @@ begin
   select array_agg(x ->> 'kind'), array_agg(coalesce((x ->> 'lanes')::int, 1)) into allowed, caps from jsonb_array_elements(request -> 'kinds') x
     where stopped is not null and not ('kind:' || (x ->> 'kind')) = any (stopped);
 
-  select array_agg(x.id), array_agg(x.effect_id), array_agg(x.lane), array_agg(x.kind), array_agg(x.target) into ai, ae, al, ak, at_
-    from (select * from comanda.effect_arrival y order by y.id limit batch) x;
-  if ai is null then
-    return;
-  end if;
-  select array_agg(distinct l) into known from unnest(al) l;
-  select array_agg(s.lane) into locked from (
-    select l.lane from comanda.lane l where l.lane = any (known) order by l.lane for update skip locked) s;
-  select array_agg(p.lane) into busy from (select l.lane from comanda.lane l where l.lane = any (known)) p where not p.lane = any (coalesce(locked, '{}'));
-  if busy is not null then
+  -- Where all of the oldest belong to busy lanes, those behind them have their turn: a few looks, each past the lanes that were busy before.
+  for look in 1 .. 4 loop
+    select array_agg(x.id), array_agg(x.effect_id), array_agg(x.lane), array_agg(x.kind), array_agg(x.target) into ai, ae, al, ak, at_
+      from (select * from comanda.effect_arrival y where not y.lane = any (passed) order by y.id limit batch) x;
+    exit when ai is null;
+    select array_agg(distinct l) into known from unnest(al) l;
+    select array_agg(s.lane) into locked from (
+      select l.lane from comanda.lane l where l.lane = any (known) order by l.lane for update skip locked) s;
+    select array_agg(p.lane) into busy from (select l.lane from comanda.lane l where l.lane = any (known)) p where not p.lane = any (coalesce(locked, '{}'));
+    exit when busy is null;
     -- All rows of a busy lane stay: a later one must not be queued before an earlier one.
     select array_agg(i order by i), array_agg(e order by i), array_agg(l order by i), array_agg(k order by i), array_agg(t order by i) into ai, ae, al, ak, at_
       from unnest(ai, ae, al, ak, at_) u (i, e, l, k, t) where not l = any (busy);
-    if ai is null then
-      return;
-    end if;
+    exit when ai is not null;
+    passed := passed || busy;
+  end loop;
+  if ai is null then
+    return;
   end if;
   -- Only rows that this DELETE returned are queued: a second router could not re-insert what the first one moved (relay-model, M_TWOROUTERS).
   with gone as (delete from comanda.effect_arrival y where y.id = any (ai) returning y.id, y.effect_id, y.lane, y.kind, y.target)

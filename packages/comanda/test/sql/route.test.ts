@@ -49,6 +49,28 @@ describe('route', () => {
     expect(await holes(s)).toEqual([]);
   });
 
+  test('more arrivals of busy lanes than one look takes: those behind them are found', async () => {
+    const s = await engine();
+    await decide(s, 'first', [{ orderingKey: 'busy' }]);
+    await route(s);
+    await s.rows(
+      `select comanda.decide(jsonb_build_object('key', 'b' || i, 'effects', '[{"kind":"mail","orderingKey":"busy"}]'::jsonb)) from generate_series(1, 300) i`,
+    );
+    const [free] = await decide(s, 'free', [{ orderingKey: 'free' }]);
+    const other = await s.session();
+    await other.rows('begin');
+    await other.rows(`select from comanda.lane where lane = 'k:busy' for update`);
+    const routed = await s.call<{ effect_id: number }>('route', {
+      relay: 'r1',
+      leaseMs: 30_000,
+      kinds: [{ kind: 'mail', lanes: 10 }],
+      batch: 100,
+    });
+    expect(routed.map((row) => row.effect_id)).toEqual([free]);
+    await other.rows('rollback');
+    expect(await holes(s)).toEqual([]);
+  });
+
   test('all rows of a busy lane stay, the others are routed', async () => {
     const s = await engine();
     const [a1] = await decideInOrder(s, 'a', 1);
@@ -168,6 +190,6 @@ describe('a waiting effect that is due', () => {
     const first = await s.session();
     await first.rows('begin');
     expect(await sweep(first)).toMatchObject({ ran: true });
-    expect(await sweep(s)).toEqual({ moved: 0, unparked: 0, answered: 0, ran: false });
+    expect(await sweep(s)).toEqual({ moved: 0, unparked: 0, answered: 0, ran: false, failed: null });
   });
 });
