@@ -93,9 +93,13 @@ begin
     raise exception 'targets_beat needs {relay, targets}' using errcode = 'CM009';
   end if;
   if not stopping then
-    insert into comanda.target (target)
-      select y ->> 'target' from jsonb_array_elements(request -> 'targets') y
-        where (y ? 'ratePerSecond' or y ? 'concurrency') and not exists (select from comanda.target t where t.target = y ->> 'target') order by 1 on conflict do nothing;
+    for item in select y from jsonb_array_elements(request -> 'targets') y
+        where (y ? 'ratePerSecond' or y ? 'concurrency') and not exists (select from comanda.target t where t.target = y ->> 'target') order by y ->> 'target' loop
+      begin
+        insert into comanda.target (target) values (item ->> 'target') on conflict do nothing;
+      exception when lock_not_available then null;  -- a person's open transaction is making it: the others have their shares meanwhile
+      end;
+    end loop;
   end if;
   -- Short waits only: a row that a person's open transaction holds is left out, and its share ends.
   begin

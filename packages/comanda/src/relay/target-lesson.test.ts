@@ -7,6 +7,7 @@ describe('what an attempt says about its target', () => {
   it.each<[Outcome, ReturnType<typeof lessonOf>]>([
     [completed(), 'alive'],
     [failed({ status: 422 }), 'alive'],
+    [failed({ errorClass: 'address_refused' }), 'nothing'],
     [retry({ status: 401, breaksTarget: true, burnsAttempt: false }), 'refuses'],
     [retry({ status: 429, pausesTarget: true, burnsAttempt: false }), 'patience'],
     [retry({ pausesTarget: 'here', burnsAttempt: false, errorClass: 'closed' }), 'here'],

@@ -13,9 +13,13 @@ export type Lesson = 'alive' | 'patience' | 'here' | 'refuses' | 'down' | 'nothi
 /** Ends that the target has nothing to do with. */
 const OURS: ReadonlySet<unknown> = new Set(['request_not_made', 'send_by', 'turn_over', 'no_outcome']);
 
+/** Ends of effects that never reached their target. */
+const UNSENT: ReadonlySet<unknown> = new Set(['address_refused', 'message_refused', 'validation']);
+
 /** @param stopped the relay or the lease ended the attempt */
 export function lessonOf(outcome: Outcome, stopped: boolean): Lesson {
-  if (outcome.outcome === 'completed' || outcome.outcome === 'failed') return 'alive';
+  if (outcome.outcome === 'completed') return 'alive';
+  if (outcome.outcome === 'failed') return UNSENT.has(outcome.errorClass) ? 'nothing' : 'alive';
   if (outcome.outcome === 'retry') {
     if (outcome.breaksTarget === true) return 'refuses';
     if (outcome.pausesTarget === 'here') return 'here';

@@ -54,7 +54,7 @@ export function createTargetSync(
     });
     const found = new Map(rows.map((row) => [row.target, row]));
     for (const target of all) {
-      if (learn(env, target, found.get(target.name), asked)) changed();
+      if (learn(env, target, { row: found.get(target.name), asked, limited: limits.has(target.name) })) changed();
     }
   };
   const probe = async (target: Target): Promise<void> => {
@@ -77,9 +77,15 @@ export function createTargetSync(
     if (!mine) changed();
   };
   const round = async (): Promise<void> => {
-    for (const target of targets().values()) await tell(env, target);
+    // What one target cannot be told, because somebody holds its row, does not keep the shares of the others from them.
+    const failed: unknown[] = [];
+    const each = async (act: (target: Target) => Promise<void>): Promise<void> => {
+      for (const target of targets().values()) await act(target).catch((error: unknown) => void failed.push(error));
+    };
+    await each((target) => tell(env, target));
     await beat();
-    if (!stopped) for (const target of targets().values()) await probe(target);
+    if (!stopped) await each(probe);
+    if (failed.length > 0) throw failed[0];
   };
   /** One at a time: an answer must not be overtaken by an older one. */
   const next = (): Promise<void> => {
@@ -141,14 +147,23 @@ async function tell(env: RelayEnvironment, target: Target): Promise<void> {
 }
 
 /** Takes over what the database says. Returns whether more can be done now. */
-function learn(env: RelayEnvironment, target: Target, row: TargetBeatRow | undefined, asked: number): boolean {
+function learn(
+  env: RelayEnvironment,
+  target: Target,
+  {
+    row,
+    asked,
+    limited,
+  }: { readonly row: TargetBeatRow | undefined; readonly asked: number; readonly limited: boolean },
+): boolean {
   const now = env.clock.monotonicMs();
   const { queue } = target;
   const had = queue.current;
-  if (row?.share_ms === undefined || row.share_ms === null) queue.share(undefined);
-  else if (row.share_ms > 0)
-    queue.share({ slots: row.slots ?? undefined, rate: row.rate ?? undefined, until: asked + row.share_ms });
-  // Somebody holds its row: the share that we have goes on until it ends.
+  const shareMs = row === undefined && limited ? 0 : row?.share_ms;
+  if (shareMs === undefined || shareMs === null) queue.share(undefined);
+  else if (shareMs > 0)
+    queue.share({ slots: row?.slots ?? undefined, rate: row?.rate ?? undefined, until: asked + shareMs });
+  // Somebody holds its row, or is making it: the share that we have goes on until it ends.
   else if (had === undefined) queue.share({ slots: 0, rate: 0, until: now });
   const more = queue.current?.rate !== had?.rate || queue.current?.slots !== had?.slots;
   // What was found here since is newer than the answer.

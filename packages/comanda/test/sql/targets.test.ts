@@ -255,6 +255,23 @@ describe('limits are shares', () => {
   });
 });
 
+test('a target that an open transaction is making keeps nobody from the shares of the others', async () => {
+  const s = await engine();
+  const other = await s.session();
+  await other.rows('begin');
+  await other.call('target_set', { target: 'new', by: 'ada', reason: 'test', concurrency: 2 });
+  await s.rows(`set statement_timeout = '5s'`);
+  const rows = await s.call<{ target: string; slots: number | null }>('targets_beat', {
+    relay: 'r1',
+    targets: [
+      { target: 'mail', kinds: ['mail'], concurrency: 4 },
+      { target: 'new', kinds: ['new'], concurrency: 4 },
+    ],
+  });
+  expect(rows.map(({ target, slots }) => ({ target, slots }))).toEqual([{ target: 'mail', slots: 4 }]);
+  await other.rows('rollback');
+});
+
 describe('a named person', () => {
   test('pauses and resumes', async () => {
     const s = await engine();
