@@ -10,6 +10,7 @@ const fine: RelayStatus = {
   switchVersion: '7',
   sinceLastPollMs: 900,
   sinceLastBeatMs: 1_000,
+  sinceLastEndMs: 100_000,
   holds: null,
 };
 
@@ -30,6 +31,17 @@ test.each<[Partial<RelayStatus>, number, readonly string[]]>([
     reasons,
     oldestDueAgeMs: 5,
   });
+});
+
+test.each<[Partial<RelayStatus>, number | null, boolean]>([
+  [{}, 100_000, false],
+  [{}, 80_000, true],
+  [{}, null, true],
+  [{ sinceLastEndMs: 80_000 }, 100_000, true],
+])('red when work is due and nothing comes to an end: %j, due for %s ms', (more, dueMs, ok) => {
+  const health = judge({ ...fine, ...more }, 1_000, dueMs);
+  expect(health.ok).toBe(ok);
+  expect(health.reasons).toEqual(ok ? [] : ['work has been due for 100 s and nothing came to an end here for 100 s']);
 });
 
 test('alive is everything but stopped', () => {

@@ -8,17 +8,20 @@ export interface Health {
   readonly reasons: readonly string[];
   readonly sinceLastPollMs: number;
   readonly sinceLastBeatMs: number;
+  readonly sinceLastEndMs: number;
   readonly listening: boolean;
   readonly switchVersion: string;
   readonly holds: string | null;
   readonly lanesRunning: number;
-  /** Age of the oldest work that could be taken, over all relays; `null` when it is not known. */
+  /** Age of the oldest work that could be taken, over all relays; `null` when it is not known. What no live relay can execute does not count. */
   readonly oldestDueAgeMs: number | null;
 }
 
 const SILENT_MIN_MS = 10_000;
 const SILENT_POLLS = 3;
 const BEAT_SILENT_MS = 10_000;
+/** More than three times the timeout of an effect, unless it says otherwise. */
+const STUCK_MS = 90_000;
 
 /**
  * Judges a relay: red when nothing moves. Switched off on purpose is red too, because nothing moves, and says so; whether the
@@ -27,7 +30,7 @@ const BEAT_SILENT_MS = 10_000;
  * @param pollMs how often it looks when nothing wakes it
  */
 export function judge(status: RelayStatus, pollMs: number, oldestDueAgeMs: number | null): Health {
-  const { state, sinceLastPollMs, sinceLastBeatMs, holds } = status;
+  const { state, sinceLastPollMs, sinceLastBeatMs, sinceLastEndMs, holds } = status;
   const running = state === 'running';
   const silentMs = Math.max(SILENT_MIN_MS, SILENT_POLLS * pollMs);
   const reasons = [
@@ -40,6 +43,11 @@ export function judge(status: RelayStatus, pollMs: number, oldestDueAgeMs: numbe
     ...(running && sinceLastBeatMs > BEAT_SILENT_MS
       ? [`no heartbeat in the database for ${seconds(sinceLastBeatMs)}`]
       : []),
+    ...(running && holds === null && (oldestDueAgeMs ?? 0) > STUCK_MS && sinceLastEndMs > STUCK_MS
+      ? [
+          `work has been due for ${seconds(oldestDueAgeMs ?? 0)} and nothing came to an end here for ${seconds(sinceLastEndMs)}`,
+        ]
+      : []),
     ...(running && holds !== null ? [`it executes nothing: ${holds}`] : []),
   ];
   return {
@@ -48,6 +56,7 @@ export function judge(status: RelayStatus, pollMs: number, oldestDueAgeMs: numbe
     reasons,
     sinceLastPollMs,
     sinceLastBeatMs,
+    sinceLastEndMs,
     listening: status.listening,
     switchVersion: status.switchVersion,
     holds,

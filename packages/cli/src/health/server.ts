@@ -80,7 +80,11 @@ async function answer({ status, gauges, pollMs }: HealthSource, path: string): P
   if (path === '/live') return isAlive(status()) ? [200, TEXT_TYPE, 'alive\n'] : [503, TEXT_TYPE, 'stopped\n'];
   if (path === '/ready' || path === '/health') {
     const known = await gauges.read(DUE_MAX_AGE_MS, DUE_WITHIN_MS);
-    const due = known?.find(({ name }) => name === 'oldest_due_age_ms')?.value ?? null;
+    const labels = (wanted: string) => known?.filter(({ name }) => name === wanted).map(({ label }) => label) ?? [];
+    const without = new Set(labels('lanes_without_relay'));
+    const mine = labels('lanes_due').some((kind) => !without.has(kind));
+    const oldest = known?.find(({ name }) => name === 'oldest_due_age_ms')?.value ?? null;
+    const due = mine || oldest === null ? oldest : 0;
     const health = judge(status(), pollMs, due === null ? null : Math.round(due));
     return [health.ok ? 200 : 503, JSON_TYPE, `${JSON.stringify(health)}\n`];
   }

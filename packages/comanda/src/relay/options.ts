@@ -88,4 +88,6 @@ export interface RelayStatus {
   readonly sinceLastPollMs: number;
   /** Monotonic milliseconds since the last heartbeat that the database took. */
   readonly sinceLastBeatMs: number;
+  /** Monotonic milliseconds since a lane was last settled, or since the start. */
+  readonly sinceLastEndMs: number;
 }

@@ -78,6 +78,7 @@ export function createRelay(options: RelayOptions): Relay {
   let view: SwitchView = { version: '0', mode: null, stopped: [], holds: null };
   let listening = false;
   let lastPoll = clock.monotonicMs();
+  let lastEnd = clock.monotonicMs();
   let lastBeat = lastPoll;
   let running: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
@@ -113,6 +114,7 @@ export function createRelay(options: RelayOptions): Relay {
         .catch(() => undefined)
         .then(() => {
           lanes.delete(lane);
+          lastEnd = clock.monotonicMs();
           leases?.remove(lane);
           bell.ring();
         });
@@ -309,6 +311,7 @@ export function createRelay(options: RelayOptions): Relay {
       holds: holding.reason,
       sinceLastPollMs: Math.round(clock.monotonicMs() - lastPoll),
       sinceLastBeatMs: Math.round(clock.monotonicMs() - lastBeat),
+      sinceLastEndMs: Math.round(clock.monotonicMs() - lastEnd),
     }),
     [Symbol.asyncDispose]: stop,
   };
