@@ -91,6 +91,7 @@ function exitCodeOf(code: string): ExitCode {
     case 'COMANDA_NOT_FOUND':
       return EXIT.notFound;
     case 'COMANDA_NOT_ADOPTED':
+    case 'COMANDA_ROWS_HIDDEN':
       return EXIT.alarm;
     case 'COMANDA_INVALID_CONFIG':
     case 'COMANDA_UNSAFE_EFFECT':

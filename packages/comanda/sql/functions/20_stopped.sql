@@ -46,6 +46,15 @@ begin
 end
 $fn$;
 
+-- Own tables whose rows row-level security hides: from the functions of this schema, or, where there is no policy, from every role that reads the table directly.
+create or replace function comanda.hidden_rows() returns table (relation text, from_functions boolean)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $fn$
+  select c.oid::regclass::text, row_security_active(c.oid) from pg_class c
+    where c.relnamespace = (select r.relnamespace from pg_class r where r.oid = 'comanda.run'::regclass) and c.relkind in ('r', 'p') and not c.relispartition and c.relrowsecurity
+      and (row_security_active(c.oid) or not exists (select from pg_policy p where p.polrelid = c.oid and p.polcmd in ('r', '*')))
+    order by 1
+$fn$;
+
 -- The scopes that are off, as the switch says now. Null = act on nothing: the row for `all` is missing, unreadable or not `run` (or `drain`, when that is allowed), or this is not the adopted installation.
 -- After a failover alone, what a key protects goes on; every other kind is off until a person has looked. `installation:moved` tells may_send() so.
 create or replace function comanda.stopped(draining_acts boolean, request jsonb default null) returns text[]
@@ -54,6 +63,13 @@ declare
   scopes text[];
   a record;
 begin
+  -- What was sent could not be written down, or be seen. No look at the catalog: this is asked before each attempt.
+  if row_security_active('comanda.lane'::regclass) or row_security_active('comanda.effect'::regclass) or row_security_active('comanda.outcome'::regclass) or row_security_active('comanda.attempt'::regclass)
+    or row_security_active('comanda.effect_queue'::regclass) or row_security_active('comanda.effect_arrival'::regclass) or row_security_active('comanda.effect_request'::regclass) or row_security_active('comanda.effect_kind'::regclass)
+    or row_security_active('comanda.run'::regclass) or row_security_active('comanda.effect_key'::regclass) or row_security_active('comanda.waiting'::regclass) or row_security_active('comanda.policy'::regclass)
+    or row_security_active('comanda.target'::regclass) or row_security_active('comanda.switch'::regclass) or row_security_active('comanda.relay'::regclass) or row_security_active('comanda.audit'::regclass) then
+    return null;
+  end if;
   select case when bool_or(s.scope = 'all' and (s.mode = 'run' or (draining_acts and s.mode = 'drain')))
       then coalesce(array_agg(s.scope) filter (where s.scope <> 'all' and not (s.mode = 'run' or (draining_acts and s.mode = 'drain'))), '{}') end
     into scopes from comanda.switch s;

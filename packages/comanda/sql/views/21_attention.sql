@@ -42,6 +42,12 @@ select 'a relay holds', null, null, null, null, null, b.id || ': ' || b.holds, b
   from comanda.relay b cross join comanda.adoption(null) a
   where b.holds is not null and a.wrong is null and a.moved is null and b.stopped_at is null and b.beat_at > clock_timestamp() - interval '30 seconds'
 union all
+select 'rows are hidden', null, null, null, null, null,
+    case when h.from_functions then 'row-level security hides rows of ' || h.relation || ' from the functions of this schema: nothing is sent'
+      else 'row-level security is on for ' || h.relation || ', without a policy: who reads it directly sees no row' end, null,
+    'alter table ' || h.relation || ' disable row level security, no force row level security'
+  from comanda.hidden_rows() h
+union all
 select 'no relay for this kind', null, null, l.kind, min(l.target), null, count(*) || ' lanes wait and no live relay can execute this kind', min(l.ready_at), 'deploy a relay that knows this kind; nothing is lost meanwhile'
   from comanda.lane l
   where l.parked_by is null and l.ready_at < clock_timestamp() - interval '10 seconds'

@@ -431,6 +431,8 @@ comment on function comanda.relay_beat(jsonb) is
 comment on function comanda.fingerprint() is 'Which server and database is this at this moment, and on which timeline? Null where the server does not tell.';
 comment on function comanda.adoption(jsonb) is
   'Is this the installation that was adopted? Takes {environment?, endpoint?} of a relay. wrong: why nothing may leave; moved: only the timeline changed, so kinds without a key wait. Both null: it is.';
+comment on function comanda.hidden_rows() is
+  'Whose rows does row-level security hide? from_functions: from the functions of this schema too, so that nothing is sent; otherwise from roles that read the table directly.';
 comment on function comanda.adopt(jsonb) is
   'Make this database the real one? Takes {by, reason, environment?, endpoint?: text or texts, acceptTimeline?}. Until then relays of a copied, restored or moved installation hold. Written to audit.';
 comment on function comanda.publish_kinds(jsonb) is

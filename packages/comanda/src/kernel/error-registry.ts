@@ -114,6 +114,11 @@ export const ERRORS = {
     summary: 'The database does not have the Comanda schema, or only a part of it.',
     whatToDo: 'Run the migrations against this database, or correct the schema name.',
   },
+  COMANDA_ROWS_HIDDEN: {
+    retry: 'later',
+    summary: 'Row-level security hides rows of Comanda’s own tables: {tables}.',
+    whatToDo: 'Turn it off for them: alter table … disable row level security, no force row level security.',
+  },
   COMANDA_RETRYABLE: {
     retry: 'now',
     summary: 'The database asked for the transaction to be repeated (SQLSTATE {sqlstate}).',

@@ -7,7 +7,7 @@ import { BUSY_POLL_MS, LEASE_MAX_LIFE_MS, LEASE_MS, SAFETY_POLL_MS, SHUTDOWN_GRA
 import { DEFAULT_SCHEMA } from '../kernel/schema-name.js';
 import { type AttemptRecord, createEngine, type Place } from '../outbox/engine.js';
 import type { RelayEvent } from '../ports/telemetry.js';
-import { checkVersion } from '../schema/version.js';
+import { checkVersion, refuseBlindFunctions } from '../schema/version.js';
 import type { ClaimedLane } from './claimed-lane.js';
 import { lookOnce } from './claims.js';
 import { deadlined } from './deadlined.js';
@@ -186,6 +186,7 @@ export function createRelay(options: RelayOptions): Relay {
     state = 'starting';
     starting = (async () => {
       await checkVersion(options.database, schema);
+      await refuseBlindFunctions(options.database, schema);
       await introduce();
       // Asked before anything runs: from then on a database that goes away is waited for.
       const channel = options.listener === undefined ? undefined : await env.engine.channel();
@@ -330,6 +331,7 @@ function placeOf({ environment, endpoint }: RelayOptions): Place {
 
 /** Why a relay that was just heard acts on nothing, or on less; the reason names what to do. */
 function whyHeld({ mode, holds }: SwitchView): string | null {
+  if (holds?.startsWith('row-level security')) return holds;
   if (holds !== null)
     return `this installation is not the adopted one: ${holds}. If it is a copy, leave it so; if it is the real one: comanda adopt`;
   return mode === 'run' ? null : `the switch is ${mode ?? 'missing'}`;

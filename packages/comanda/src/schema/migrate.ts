@@ -2,7 +2,7 @@ import { FUNCTIONS, MIGRATIONS, PERMISSIONS, ROUTINES_SHA256, VIEWS } from '../g
 import { comandaError } from '../kernel/errors.js';
 import { checkSchemaName, DEFAULT_SCHEMA, inSchema, quoteIdentifier } from '../kernel/schema-name.js';
 import type { Queryable } from '../ports/database.js';
-import { type Installed, readInstalled, SCHEMA_VERSION, tooNew } from './version.js';
+import { type Installed, readInstalled, refuseHiddenRows, SCHEMA_VERSION, tooNew } from './version.js';
 
 const OLDEST_POSTGRESQL = 150000;
 
@@ -35,7 +35,8 @@ export interface MigrateResult {
  *
  * @param connection one connection of its own (not a pool), outside a transaction
  * @throws ComandaError COMANDA_SCHEMA_VERSION when the schema was made by a newer version than this one accepts, or the server is too old;
- *   COMANDA_NOT_ADOPTED when the installation belongs to another environment than the one given
+ *   COMANDA_NOT_ADOPTED when the installation belongs to another environment than the one given;
+ *   COMANDA_ROWS_HIDDEN when row-level security hides rows of its tables from this login
  */
 export async function migrate(connection: Queryable, options: MigrateOptions = {}): Promise<MigrateResult> {
   const schema = checkSchemaName(options.schema ?? DEFAULT_SCHEMA);
@@ -56,6 +57,7 @@ export async function migrate(connection: Queryable, options: MigrateOptions = {
 }
 
 async function migrateLocked(db: Queryable, schema: string, options: MigrateOptions): Promise<MigrateResult> {
+  await refuseHiddenRows(db, schema);
   const installed = await readInstalled(db, schema);
   const from = installed?.schemaVersion ?? 0;
   if (installed !== undefined && installed.compatibleFrom > SCHEMA_VERSION) throw tooNew(schema, installed);

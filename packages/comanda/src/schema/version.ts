@@ -30,6 +30,7 @@ export async function readInstalled(db: Queryable, schema: string): Promise<Inst
     ),
     [],
   );
+  if (row === undefined) await refuseHiddenRows(db, schema, 'installation');
   return row === undefined
     ? undefined
     : {
@@ -39,6 +40,34 @@ export async function readInstalled(db: Queryable, schema: string): Promise<Inst
         environment: row.e,
         payloadMaxBytes: row.p,
       };
+}
+
+/**
+ * Refuses to go on where row-level security hides rows of a table, or of any table of the schema, from this login.
+ *
+ * @throws ComandaError COMANDA_ROWS_HIDDEN
+ */
+export async function refuseHiddenRows(db: Queryable, schema: string, table?: string): Promise<void> {
+  const [hidden] = await db.query<{ tables: string | null }>(
+    `select string_agg(format('%I.%I', n.nspname, c.relname), ', ' order by c.relname) as tables from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relkind in ('r', 'p') and not c.relispartition and c.relname = coalesce($2, c.relname) and row_security_active(c.oid)`,
+    [schema, table ?? null],
+  );
+  if (typeof hidden?.tables === 'string') throw comandaError('COMANDA_ROWS_HIDDEN', { tables: hidden.tables });
+}
+
+/**
+ * Refuses to send from where row-level security hides rows from the functions of the schema.
+ *
+ * @throws ComandaError COMANDA_ROWS_HIDDEN
+ */
+export async function refuseBlindFunctions(db: Queryable, schema: string): Promise<void> {
+  const hidden = await db.query<{ relation: string }>(
+    inSchema('select relation from comanda.hidden_rows() where from_functions', schema),
+    [],
+  );
+  if (hidden.length > 0)
+    throw comandaError('COMANDA_ROWS_HIDDEN', { tables: hidden.map(({ relation }) => relation).join(', ') });
 }
 
 /**

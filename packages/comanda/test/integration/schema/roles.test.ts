@@ -20,6 +20,7 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
   relay: [
     'adoption',
     'claim',
+    'hidden_rows',
     'late_evidence',
     'may_send',
     'payloads',
@@ -36,8 +37,8 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
     'wake_channel',
   ],
   approver: [],
-  operator: ['adopt', 'adoption', 'cancel', 'fingerprint', 'request', 'switch_set', 'target_set'],
-  reader: ['adoption', 'fingerprint'],
+  operator: ['adopt', 'adoption', 'cancel', 'fingerprint', 'hidden_rows', 'request', 'switch_set', 'target_set'],
+  reader: ['adoption', 'fingerprint', 'hidden_rows'],
 };
 const ROLES = Object.keys(FUNCTIONS);
 
