@@ -45,6 +45,22 @@ export function failureOf(thrown: unknown, where?: string): Failure {
   if (isComandaError(error)) return failure(error.message, error.code, error.docs, exitCodeOf(error.code));
   const text = textOf(error);
   const at = where === undefined ? '' : ` at ${where}`;
+  if (isUnreadableFile(error)) {
+    return failure(
+      `A file cannot be read: ${text}. Check the paths, also those of sslrootcert, sslcert and sslkey in the URL.`,
+      'CLI_CONFIG',
+      `${CLI_DOCS}#exit-codes`,
+      EXIT.usage,
+    );
+  }
+  if (error instanceof Error && sqlstateOf(error) === undefined && TLS_ONLY.test(error.message)) {
+    return failure(
+      `The database${at} cannot be reached over TLS: ${text}. Name the CA of the server in the URL (sslrootcert=FILE, sslmode=verify-full) and connect by a host name of its certificate; a server without TLS needs a URL without sslmode and sslrootcert.`,
+      'CLI_UNREACHABLE',
+      `${CLI_DOCS}#exit-codes`,
+      EXIT.unreachable,
+    );
+  }
   if (isUnreachable(error)) {
     return failure(
       `The database${at} cannot be reached: ${text}. Check that the server runs and that host, port, database and login of the URL are right.`,
@@ -115,6 +131,18 @@ function isUnreachable(error: unknown): boolean {
   return isRetryableDatabaseError(error) || (error instanceof Error && TLS.test(error.message));
 }
 
+/** What the driver throws before it connects when the URL names a certificate that is not there. */
+function isUnreadableFile(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    /^(ENOENT|EACCES)$/.test(String(error.code)) &&
+    'syscall' in error &&
+    error.syscall === 'open'
+  );
+}
+
+const TLS_ONLY = /support SSL|certificate|altname/i;
 const TLS = /SSL|TLS|certificate|SASL|handshake/i;
 
 /** The innermost useful text, on one line, without a closing full stop. Connecting to a name with two addresses fails with an error that has no text of its own. */
