@@ -14,6 +14,7 @@ test.each<[string, unknown, number]>([
   ['wrong password', coded('password authentication failed', '28P01'), 6],
   ['full', coded('too many clients', '53300'), 6],
   ['no TLS there', new Error('The server does not support SSL connections'), 6],
+  ['another CA', coded('self-signed certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT'), 6],
   ['no schema', coded('relation does not exist', '42P01'), 7],
   ['version', comandaError('COMANDA_SCHEMA_VERSION', { problem: 'x' }), 7],
   ['not found', coded('no effect 1', 'CM007'), 4],
@@ -23,7 +24,7 @@ test.each<[string, unknown, number]>([
   ['a copy', comandaError('COMANDA_NOT_ADOPTED', { reason: 'x' }), 3],
   ['no right', coded('permission denied for table run', '42501'), 1],
   ['too slow', coded('canceling statement due to statement timeout', '57014'), 1],
-  ['a missing file', coded('ENOENT: no such file', 'ENOENT', { syscall: 'open' }), 1],
+  ['a missing file', coded('ENOENT: no such file', 'ENOENT', { syscall: 'open' }), 2],
   ['anything', new TypeError('x is not a function'), 1],
   ['no error at all', undefined, 1],
 ])('%s', (_, error, exitCode) => {
