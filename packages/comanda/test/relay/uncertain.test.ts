@@ -408,7 +408,8 @@ describe('what a hostile reading found', () => {
   it.each(['repeatable read', 'serializable'])('transactions that are %s: refused by name, or safe', async (level) => {
     const b = await bench();
     await b.rows(`alter database ${b.database.name} set default_transaction_isolation = '${level}'`);
-    const pool = b.database.pool(4);
+    // Not through a pooler: its server connections were opened before the setting, and keep their own.
+    const pool = b.database.pool(4, { connectionString: b.database.url });
     const note = counting('note');
     await b.effect('x', 'note', { orderingKey: 'k' });
     const relay = b.relay({ effects: [note], database: pgStandalone(pool) });
