@@ -57,6 +57,10 @@ describe('redactText', () => {
     expect(maskSecrets(text, [secret])).toBe(`raw ${MASK} json "${MASK}" url ${MASK}`);
   });
 
+  it('S06: hides a secret whose slashes a server escapes in its JSON', () => {
+    expect(maskSecrets('{"url":"ab\\/cd+ef"}', ['ab/cd+ef'])).toBe(`{"url":"${MASK}"}`);
+  });
+
   it('S06: a longer secret leaves nothing behind when it contains another one', () => {
     expect(maskSecrets('token=abcdefgh', ['abcd', 'abcdefgh'])).toBe(`token=${MASK}`);
   });

@@ -78,7 +78,8 @@ function unquoted(token: string): string {
 
 function formsOf(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
-  return [secret, escaped, percentEncoded(secret)];
+  // Some servers escape slashes in JSON, too.
+  return [secret, escaped, escaped.replaceAll('/', '\\/'), percentEncoded(secret)];
 }
 
 function percentEncoded(secret: string): string {
