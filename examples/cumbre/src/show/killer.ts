@@ -98,7 +98,13 @@ export function startKiller(options: KillerOptions): Killer {
       await delay(GAP_MS.min + random() * GAP_MS.span, undefined, { signal }).catch(() => undefined);
       await spare();
       if (signal.aborted) return;
-      await strike(MOMENTS[i % MOMENTS.length] ?? { when: 'random' });
+      try {
+        await strike(MOMENTS[i % MOMENTS.length] ?? { when: 'random' });
+      } catch (error) {
+        // Stopped in the middle of a blow: the pool that it counts with is closed.
+        if (signal.aborted) return;
+        throw error;
+      }
     }
   };
 

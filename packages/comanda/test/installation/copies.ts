@@ -23,6 +23,7 @@ export function output(program: string, args: readonly string[], input = ''): Pr
         ? resolve(out)
         : reject(new Error(`${program} ${args.join(' ')} failed:\n${err}`, { cause: error })),
     );
-    child.stdin?.end(input);
+    // A program that ends early leaves its input unread; why it ended is what counts.
+    child.stdin?.on('error', () => {}).end(input);
   });
 }
