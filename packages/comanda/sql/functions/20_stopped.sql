@@ -55,6 +55,15 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $f
     order by 1
 $fn$;
 
+-- Does row-level security hide rows from the functions of this schema? No look at the catalog: this is asked before each attempt. hidden_rows() names the tables.
+create or replace function comanda.rows_hidden() returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $fn$
+  select row_security_active('comanda.lane'::regclass) or row_security_active('comanda.effect'::regclass) or row_security_active('comanda.outcome'::regclass) or row_security_active('comanda.attempt'::regclass)
+    or row_security_active('comanda.effect_queue'::regclass) or row_security_active('comanda.effect_arrival'::regclass) or row_security_active('comanda.effect_request'::regclass) or row_security_active('comanda.effect_kind'::regclass)
+    or row_security_active('comanda.run'::regclass) or row_security_active('comanda.effect_key'::regclass) or row_security_active('comanda.waiting'::regclass) or row_security_active('comanda.policy'::regclass)
+    or row_security_active('comanda.target'::regclass) or row_security_active('comanda.switch'::regclass) or row_security_active('comanda.relay'::regclass) or row_security_active('comanda.audit'::regclass)
+$fn$;
+
 -- The scopes that are off, as the switch says now. Null = act on nothing: the row for `all` is missing, unreadable or not `run` (or `drain`, when that is allowed), or this is not the adopted installation.
 -- After a failover alone, what a key protects goes on; every other kind is off until a person has looked. `installation:moved` tells may_send() so.
 create or replace function comanda.stopped(draining_acts boolean, request jsonb default null) returns text[]
@@ -63,11 +72,8 @@ declare
   scopes text[];
   a record;
 begin
-  -- What was sent could not be written down, or be seen. No look at the catalog: this is asked before each attempt.
-  if row_security_active('comanda.lane'::regclass) or row_security_active('comanda.effect'::regclass) or row_security_active('comanda.outcome'::regclass) or row_security_active('comanda.attempt'::regclass)
-    or row_security_active('comanda.effect_queue'::regclass) or row_security_active('comanda.effect_arrival'::regclass) or row_security_active('comanda.effect_request'::regclass) or row_security_active('comanda.effect_kind'::regclass)
-    or row_security_active('comanda.run'::regclass) or row_security_active('comanda.effect_key'::regclass) or row_security_active('comanda.waiting'::regclass) or row_security_active('comanda.policy'::regclass)
-    or row_security_active('comanda.target'::regclass) or row_security_active('comanda.switch'::regclass) or row_security_active('comanda.relay'::regclass) or row_security_active('comanda.audit'::regclass) then
+  -- What was sent could not be written down, or be seen.
+  if comanda.rows_hidden() then
     return null;
   end if;
   select case when bool_or(s.scope = 'all' and (s.mode = 'run' or (draining_acts and s.mode = 'drain')))

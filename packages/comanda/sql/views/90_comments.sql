@@ -471,6 +471,7 @@ comment on column comanda.ended_mark.candidate is 'How far may the mark move at 
 comment on column comanda.ended_mark.candidate_xid is 'Which transactions must be over before it may? All before this one.';
 comment on function comanda.advance_ended_mark(int) is 'How far have all effects ended? Internal: part of sweep().';
 comment on function comanda.is_redriven(bigint) is 'Has an effect that ended been put on its way again? Internal: part of cancel() and sweep().';
+comment on function comanda.rows_hidden() is 'Does row-level security hide rows from the functions of this schema? Internal: part of stopped() and claim().';
 comment on function comanda.is_stale(bigint) is 'Was a newer version of this effect''s subject decided since? Internal: part of may_send().';
 comment on function comanda.stopped(boolean, jsonb) is 'Which scopes are off? Null: everything, because the row for all does not say run, or this is not the adopted installation. Internal.';
 comment on function comanda.sweep_waiting(int) is 'Which waiting effects are due, and is their lane free to take them? Internal: part of sweep().';
