@@ -52,12 +52,24 @@ begin
       return null;
     end if;
   elsif l.owner is not null and l.ready_at > clock_timestamp() then
-    return null;
+    -- What it speaks about is over while the lane is at work: said now, so that it cannot wait for the next unknown or the next dead letter.
+    return case when q.action = 'resolve' and l.trouble is distinct from 'unknown' then 'not unknown any more'
+      when q.action = 'redrive' and (q.argument ->> 'stands')::boolean is false then 'not a dead letter: it had not ended' end;
   end if;
   -- After the lock: what a settle has just written is seen.
   select o.state into last_state from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1;
   select r.pos, r.effect_id, r.kind, r.target into head from comanda.effect_queue r where r.lane = l.lane order by r.pos limit 1;
 
+  if q.action = 'resolve' and (q.argument ->> 'stands')::boolean is false and last_state is null then
+    return 'not unknown';
+  elsif q.action = 'resolve' and (q.argument ->> 'about')::bigint is distinct from (select max(a.fence) from comanda.attempt a where a.effect_id = e.id and a.phase in ('start', 'end'))
+      and q.argument ? 'about' and last_state is null then
+    return 'not unknown any more: it was tried again since';
+  elsif q.action = 'redrive' and ((q.argument ->> 'stands')::boolean is false
+      or q.argument ? 'about' and (q.argument ->> 'about')::bigint is distinct from (select o.fence from comanda.outcome o where o.effect_id = e.id order by o.fence desc limit 1)) then
+    return case when last_state = 'failed' then 'not a dead letter when it was asked: look at it again' when last_state is null then 'not a dead letter: it has not ended'
+      else 'not a dead letter: ' || last_state end;
+  end if;
   if q.action = 'cancel' then
     if last_state is not null and not comanda.is_redriven(e.id) then
       return case last_state when 'cancelled' then 'cancelled' else 'too late' end;

@@ -46,7 +46,7 @@ create or replace function comanda.request(request jsonb) returns table (request
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $fn$
 #variable_conflict use_column
 declare
-  new_id bigint;
+  new_id bigint; about jsonb;
 begin
   if coalesce(request ->> 'by', '') = '' or coalesce(request ->> 'reason', '') = '' then
     raise exception 'a request needs "by" (who) and "reason" (why)' using errcode = 'CM013';
@@ -62,8 +62,17 @@ begin
   if not exists (select from comanda.effect e where e.id = (request ->> 'effect')::bigint) then
     raise exception 'no effect %', request ->> 'effect' using errcode = 'CM007';
   end if;
+  -- About which try: a word about one unknown outcome, or one dead letter, says nothing about the next.
+  select case request ->> 'action'
+      when 'resolve' then jsonb_build_object('about', (select max(a.fence) from comanda.attempt a where a.effect_id = e.id and a.phase in ('start', 'end')),
+        'stands', coalesce((select l.trouble = 'unknown' from comanda.lane l where l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
+          and e.id = (select h.effect_id from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1)), false))
+      when 'redrive' then jsonb_build_object('about', o.fence, 'stands', coalesce(o.state = 'failed', false))
+      else '{}' end into about
+    from comanda.effect e left join lateral (select x.fence, x.state from comanda.outcome x where x.effect_id = e.id order by x.fence desc limit 1) o on true
+    where e.id = (request ->> 'effect')::bigint;
   insert into comanda.effect_request (effect_id, action, argument, requested_by, reason)
-    values ((request ->> 'effect')::bigint, request ->> 'action', request - array['effect', 'action', 'by', 'reason'], request ->> 'by', request ->> 'reason')
+    values ((request ->> 'effect')::bigint, request ->> 'action', request - array['effect', 'action', 'by', 'reason'] || about, request ->> 'by', request ->> 'reason')
     on conflict (effect_id, action) where answered_at is null do nothing returning effect_request.id into new_id;
   insert into comanda.audit (actor, act, subject, reason, detail) values (request ->> 'by', 'request:' || (request ->> 'action'), 'effect:' || (request ->> 'effect'), request ->> 'reason',
     request - array['by', 'reason']);

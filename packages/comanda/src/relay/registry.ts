@@ -33,6 +33,12 @@ export function published(kind: EffectKind): Record<string, unknown> {
 function check(kind: EffectKind, leaseMs: number): void {
   const bytes = Buffer.byteLength(kind.kind);
   if (bytes === 0 || bytes > 128) throw invalid(`the kind "${kind.kind}" has ${bytes} bytes, allowed are 1 to 128`);
+  for (const name of [kind.kind, kind.target]) {
+    if (/\p{Cc}|\p{Cs}/u.test(name))
+      throw invalid(
+        `${JSON.stringify(name)} holds a control character or half of a pair, which no name of a kind or target may`,
+      );
+  }
   whole(kind.maxAttempts, `${kind.kind}: retry.maxAttempts`, 1, 1_000);
   whole(kind.concurrency, `${kind.kind}: concurrency`, 1, 10_000);
   whole(kind.version, `${kind.kind}: version`, 1, 999_999_999);
