@@ -56,7 +56,7 @@ begin
         cross join lateral (select l.lane from comanda.lane l where l.kind = q.kind and l.ready_at <= now() and l.target = any (closed) and not l.lane = any (parked) order by l.ready_at limit 500 for update skip locked) x;
     end if;
     -- Parking an expired lease keeps its evidence: the owner was the only sign that it was held (chaos R4). A closed target only defers: the lane comes back by itself, soon enough for a person's `close` or `resume`.
-    update comanda.lane l set ready_at = case when p.off then 'infinity' else least(p.back, now() + interval '10 seconds') + random() * interval '250 milliseconds' end,
+    update comanda.lane l set ready_at = case when p.off then 'infinity' else least(p.back, now() + interval '2 seconds') + random() * interval '250 milliseconds' end,
         parked_by = case when p.off then 'switch:target:' || l.target end, parked_at = case when p.off then clock_timestamp() end,
         suspect_to = case when l.owner is not null then greatest(l.inflight_to, l.suspect_to) else l.suspect_to end,
         cleared_to = case when l.owner is null then l.cleared_to end, inflight_to = null, owner = null,

@@ -29,7 +29,7 @@ export interface Targets {
 }
 
 /** So that a person's word is obeyed within seconds, however long the target is closed. */
-const LOOK_AGAIN_MAX_MS = 10_000;
+const LOOK_AGAIN_MAX_MS = 2_000;
 const LOOK_AGAIN_MIN_MS = 100;
 /** Pauses that end at the same moment, as answers of the same moment ask for. */
 const SAME_MS = 50;

@@ -166,7 +166,7 @@ describe('a pause', () => {
     const relays = [1, 2].map(() => b.relay({ effects: [kind] }));
     await Promise.all(relays.map((relay) => relay.start()));
     await decide(b, 1);
-    await eventually(() => payments.requests.length === 1, { what: 'the first request' });
+    await eventually(() => payments.requests.length === 1, { what: 'the first request', withinMs: 20_000 });
     const asked = now();
     await eventually(
       async () => (await b.rows('select from comanda.target where paused_until > clock_timestamp()')).length === 1,
@@ -256,7 +256,7 @@ describe('limits', () => {
     await eventually(async () => (await b.rows(even)).length === 4, { what: 'even shares', withinMs: 20_000 });
     await b.rows('create table public.commits (id bigserial)');
     await person({ resume: true });
-    await eventually(() => payments.requests.length > 0, { what: 'the first request' });
+    await eventually(() => payments.requests.length > 0, { what: 'the first request', withinMs: 20_000 });
     // All four have heard of the end of the pause.
     const from = (payments.requests[0]?.from ?? 0) + 2_000;
     // Claims and outcomes are durable: a disk that stalls lets nobody use anything.
