@@ -107,14 +107,14 @@ test.each(['', 'pg_x', 'information_schema', 'x'.repeat(64)])(
 
 describe('--sql', () => {
   test('prints what an administrator can run instead, without a database', async () => {
-    const { code, out } = await comanda(['migrate', '--sql', '--environment', 'production', '--role-prefix', 'shop']);
+    const { code, out } = await comanda(['migrate', '--sql', '--environment', 'production', '--role-prefix', 'bazaar']);
     expect(code).toBe(0);
     expect(out).toMatch(/^-- Comanda, schema "comanda", from version 0 to \d+\./);
     const { url } = await empty();
     await withClient(url, (client) => client.query(out.replaceAll(/^\\.*$/gm, '')));
     expect((await on(url)('status', '--json')).json()).toMatchObject({ environment: 'production' });
     await withClient(url, (client) =>
-      client.query('drop owned by shop_app, shop_relay, shop_approver, shop_operator, shop_reader'),
+      client.query('drop owned by bazaar_app, bazaar_relay, bazaar_approver, bazaar_operator, bazaar_reader'),
     );
   });
 

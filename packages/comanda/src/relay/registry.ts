@@ -34,10 +34,8 @@ function check(kind: EffectKind, leaseMs: number): void {
   const bytes = Buffer.byteLength(kind.kind);
   if (bytes === 0 || bytes > 128) throw invalid(`the kind "${kind.kind}" has ${bytes} bytes, allowed are 1 to 128`);
   for (const name of [kind.kind, kind.target]) {
-    if (/\p{Cc}|\p{Cs}/u.test(name))
-      throw invalid(
-        `${JSON.stringify(name)} holds a control character or half of a pair, which no name of a kind or target may`,
-      );
+    if (/\0|\p{Cs}/u.test(name))
+      throw invalid(`${JSON.stringify(name)} holds a NUL or half of a surrogate pair, which PostgreSQL cannot store`);
   }
   whole(kind.maxAttempts, `${kind.kind}: retry.maxAttempts`, 1, 1_000);
   whole(kind.concurrency, `${kind.kind}: concurrency`, 1, 10_000);
