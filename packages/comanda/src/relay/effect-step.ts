@@ -180,17 +180,10 @@ function believed(outcome: Outcome, idempotency: Idempotency): Outcome {
 /** Three processes died while they executed it, or looked it up: it is not started a fourth time. Nor is one that uses up its attempts with deaths before anything is sent. */
 function quarantine(lane: ClaimedLane, effect: ClaimedEffect): Step | undefined {
   const { row } = effect;
-  if (row.lost > 0 && row.lost < WORKER_LOST_MAX && row.attempt > lane.kind.maxAttempts && !mayHaveLeft(lane, effect)) {
-    return ending(lane, {
-      ...base(effect),
-      state: 'failed',
-      outcome: 'failed',
-      errorClass: 'worker_lost',
-      maybe: lane.kind.idempotency !== 'none',
-      reason: `worker lost: ${row.attempt - 1} processes died before they executed it`,
-    });
+  if (row.lost < WORKER_LOST_MAX) {
+    if (row.lost === 0 || row.attempt <= lane.kind.maxAttempts || mayHaveLeft(lane, effect)) return undefined;
+    return workerLost(lane, effect, `${row.attempt - 1} processes died before they executed it`);
   }
-  if (row.lost < WORKER_LOST_MAX) return undefined;
   if (row.trouble === 'unknown') {
     return stop({
       mode: 'block',
@@ -199,14 +192,17 @@ function quarantine(lane: ClaimedLane, effect: ClaimedEffect): Step | undefined 
     });
   }
   if (lane.kind.idempotency === 'none') return undefined;
-  const reason = `worker lost: ${row.lost} processes died while they executed it`;
+  return workerLost(lane, effect, `${row.lost} processes died while they executed it`);
+}
+
+function workerLost(lane: ClaimedLane, effect: ClaimedEffect, how: string): Step {
   return ending(lane, {
     ...base(effect),
     state: 'failed',
     outcome: 'failed',
     errorClass: 'worker_lost',
-    maybe: true,
-    reason,
+    maybe: lane.kind.idempotency !== 'none',
+    reason: `worker lost: ${how}`,
   });
 }
 

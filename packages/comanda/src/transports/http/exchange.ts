@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
+import { type AttemptTime, ranOut } from '../../kernel/attempt-time.js';
 import type { Clock, Timer } from '../../kernel/clock.js';
 import { describeThrown } from '../../kernel/describe-thrown.js';
 import { ADDRESS_REFUSED } from './addresses.js';
-import { type AttemptTime, ranOut } from './attempt-time.js';
 import type { WireRequest } from './wire.js';
 
 /** Bounds of one exchange. */

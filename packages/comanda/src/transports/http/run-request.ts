@@ -1,9 +1,9 @@
+import { type AttemptTime, ranOut, unlessAborted } from '../../kernel/attempt-time.js';
 import { describeThrown } from '../../kernel/describe-thrown.js';
 import { STORED_ERROR_MAX_BYTES } from '../../kernel/limits.js';
 import { redactText, valuesAt } from '../../kernel/redact.js';
 import type { PerformContext } from '../../ports/effect-kind.js';
 import type { Evidence } from '../../ports/outcome.js';
-import { type AttemptTime, ranOut } from './attempt-time.js';
 import type { NoAnswer } from './exchange.js';
 import { type Hidden, toResponse } from './response.js';
 import type { HttpTransport } from './transport.js';
@@ -68,17 +68,4 @@ export async function runRequest<Input>(
 /** An error as evidence: its class and its text, without what must not be stored. */
 export function hide({ errorClass, errorText }: NoAnswer, secrets: readonly string[]): Evidence {
   return { errorClass, errorText: redactText(errorText, { secrets, maxBytes: STORED_ERROR_MAX_BYTES }) };
-}
-
-/** A function that makes a request can hang; the relay's signal ends the wait, and what comes later is dropped. */
-function unlessAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => resolve(undefined);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    Promise.resolve()
-      .then(run)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -1,3 +1,4 @@
+import { type AttemptTime, ranOut } from '../../kernel/attempt-time.js';
 import type { Clock } from '../../kernel/clock.js';
 import { CONNECT_TIMEOUT_MS } from '../../kernel/limits.js';
 import { bodyOf } from './body.js';
@@ -8,21 +9,14 @@ import type { SmtpServer } from './types.js';
 import { accepted, type Delivery, type Phase, refusal, type SmtpError, verdict } from './verdict.js';
 
 /** Bounds of one delivery. */
-export interface DeliveryLimits {
+export interface DeliveryLimits extends AttemptTime {
   readonly clock: Clock;
-  /** When the attempt began, in the clock's monotonic time. */
-  readonly startedMs: number;
-  readonly timeoutMs: number;
-  /** No first byte of a message after this moment of the clock's monotonic time. */
-  readonly sendByMs: number;
-  readonly signal: AbortSignal;
 }
 
 /** Longest answer of a server that is read. */
 const REPLY_MAX_BYTES = 64 * 1_024;
 /** How long the server may take to say goodbye after it has accepted the message. */
 const QUIT_MS = 2_000;
-const SLACK_MS = 250;
 
 /** Hands one message to the server on a connection of its own. Never rejects. */
 export function deliver(
@@ -56,7 +50,7 @@ export function deliver(
     const timedOut = (): void => stop('notSent', 'timeout', `${phase}: not finished within ${timeoutMs} ms`);
     const timer = clock.after(remainingMs, timedOut);
     const onAbort = (): void =>
-      ranOut(limits) ? timedOut() : stop('released', 'aborted', `${phase}: stopped by the relay`);
+      ranOut(limits, clock) ? timedOut() : stop('released', 'aborted', `${phase}: stopped by the relay`);
     signal.addEventListener('abort', onAbort, { once: true });
 
     // nodemailer writes down in the envelope what became of each recipient.
@@ -125,11 +119,4 @@ function optionsOf({ host, port, secure, requireTls, auth, tls, name }: SmtpServ
     maxResponseSize: REPLY_MAX_BYTES,
     logger: false as const,
   };
-}
-
-/** Whether the relay's signal means that the time is over. Its timer began a moment before ours. */
-function ranOut({ clock, startedMs, timeoutMs, signal }: DeliveryLimits): boolean {
-  const reason: unknown = signal.reason;
-  if (reason instanceof Error && reason.name === 'TimeoutError') return true;
-  return clock.monotonicMs() - startedMs >= timeoutMs - Math.min(SLACK_MS, timeoutMs / 10);
 }

@@ -1,3 +1,4 @@
+import { unlessAborted } from '../../kernel/attempt-time.js';
 import { type Clock, systemClock } from '../../kernel/clock.js';
 import { describeThrown } from '../../kernel/describe-thrown.js';
 import { STORED_ERROR_MAX_BYTES, STORED_RESPONSE_MAX_BYTES } from '../../kernel/limits.js';
@@ -110,17 +111,4 @@ function hide({ response, errorText, providerId, ...rest }: Evidence, secrets: r
     ...(errorText === undefined ? {} : { errorText: cut(errorText, STORED_ERROR_MAX_BYTES) }),
     ...(response === undefined || response === '' ? {} : { response: cut(response, STORED_RESPONSE_MAX_BYTES) }),
   };
-}
-
-/** A function that makes a message can hang; the relay's signal ends the wait, and what comes later is dropped. */
-function unlessAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => resolve(undefined);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    Promise.resolve()
-      .then(run)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

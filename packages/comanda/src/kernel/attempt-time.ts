@@ -1,10 +1,10 @@
-import type { Clock } from '../../kernel/clock.js';
+import type { Clock } from './clock.js';
 
 /** The time of one attempt. */
 export interface AttemptTime {
   /** When the attempt began, in the clock's monotonic time. */
   readonly startedMs: number;
-  /** Making the request, connecting, headers and body together. */
+  /** Everything together: making what is sent, connecting, sending, the answer. */
   readonly timeoutMs: number;
   /** No first byte after this moment of the clock's monotonic time. */
   readonly sendByMs: number;
@@ -21,4 +21,17 @@ export function ranOut({ startedMs, timeoutMs, signal }: AttemptTime, clock: Clo
   const reason: unknown = signal.reason;
   if (reason instanceof Error && reason.name === 'TimeoutError') return true;
   return clock.monotonicMs() - startedMs >= timeoutMs - Math.min(SLACK_MS, timeoutMs / 10);
+}
+
+/** What a stranger's function gives; `undefined` when the signal fires first: it can hang, and what it says later is dropped. */
+export function unlessAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => resolve(undefined);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    Promise.resolve()
+      .then(run)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
