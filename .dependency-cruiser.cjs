@@ -4,7 +4,7 @@ const src = '^packages/comanda/src';
 const domain =
   '(schema|decide|ledger|outbox|reconcile|controls|approvals|feed|inbox|projections|audit|retention|observe)';
 const isTest = '[.]test[.]ts$';
-const workspace = '(packages/[^/]+|test-support|bench|examples/[^/]+|e2e)';
+const workspace = '(packages/[^/]+|test-support|bench|proof|examples/[^/]+|e2e)';
 const foreign = (...allowed) => `${src}/(?!(${allowed.join('|')})(/|[.]ts$))`;
 
 /** A driver may be imported by the one folder that owns it. */

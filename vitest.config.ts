@@ -20,7 +20,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'database',
-          include: ['packages/*/test/**/*.test.ts', 'test-support/**/*.test.ts', 'examples/**/*.test.ts'],
+          include: [
+            'packages/*/test/**/*.test.ts',
+            'test-support/**/*.test.ts',
+            'examples/**/*.test.ts',
+            'proof/test/**/*.test.ts',
+          ],
           exclude: ['**/node_modules/**', '**/dist/**', architecture],
           globalSetup: ['./test-support/src/vitest-global-setup.ts'],
         },

@@ -1,0 +1,50 @@
+import { pgStandalone } from 'comanda/adapters/pg';
+import { migrate } from 'comanda/internal';
+import pg from 'pg';
+
+/** A database of one run's own, with the schema. */
+export interface ProofDatabase {
+  readonly url: string;
+  readonly name: string;
+  /** A new pool, ended by `drop`. A connection that breaks while nobody uses it is no crash. */
+  pool(max: number): pg.Pool;
+  /** Ends all its connections, also those of other processes, and removes it. */
+  drop(): Promise<void>;
+}
+
+let count = 0;
+
+/** Creates an empty database on the server and installs the schema. `label` is part of its name. */
+export async function freshDatabase(serverUrl: string, label: string): Promise<ProofDatabase> {
+  count += 1;
+  const name = `proof_${label}_${process.pid}_${count}`;
+  await onServer(serverUrl, `create database ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  const pools: pg.Pool[] = [];
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  await migrate(pgStandalone(client));
+  await client.end();
+  return {
+    url: url.href,
+    name,
+    pool: (max) => {
+      const pool = new pg.Pool({ connectionString: url.href, max });
+      pool.on('error', () => undefined);
+      pools.push(pool);
+      return pool;
+    },
+    drop: async () => {
+      await Promise.all(pools.map((pool) => pool.end()));
+      await onServer(serverUrl, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function onServer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
