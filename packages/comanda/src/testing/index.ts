@@ -1,2 +1,17 @@
-/** Conformance suites for those who write adapters, independent of any test runner. @packageDocumentation */
+/** For tests of your own: your effects under faults, conformance suites for adapters and transports, a clock. Independent of any test runner. @packageDocumentation */
+export type { Clock, Timer } from '../kernel/clock.js';
 export { type AdapterUnderTest, adapterConformance, type ConformanceCheck } from './adapter-conformance.js';
+export { type ExerciseOptions, exerciseEffect } from './effect/exercise-effect.js';
+export type { CheckName, EffectReport, Problem, ScenarioResult } from './effect/report.js';
+export { createFakeClock, type FakeClock } from './fake-clock.js';
+export { createProviderDouble, type HttpProviderDouble } from './provider/http-double.js';
+export { createMailDouble, type MailDouble } from './provider/mail-double.js';
+export type {
+  Answer,
+  BookEntry,
+  Fault,
+  FaultAnswer,
+  ProviderDouble,
+  ProviderDoubleOptions,
+  ReceivedRequest,
+} from './provider/types.js';
