@@ -1,3 +1,4 @@
+import { didYouMean } from '../../kernel/did-you-mean.js';
 import { type Duration, parseDuration } from '../../kernel/durations.js';
 import { comandaError } from '../../kernel/errors.js';
 import { toJsonText } from '../../kernel/json-text.js';
@@ -16,6 +17,9 @@ import type { Baseline, Scenario, Stage } from './scenario.js';
 import { NOTHING_GOES_WRONG, scenariosFor } from './scenarios.js';
 import { createSkippingClock } from './skipping-clock.js';
 
+/** What a handler loads when it is first called can take long. */
+const FIRST_CALL_MS = 30_000;
+
 /** What {@link exerciseEffect} needs. */
 export interface ExerciseOptions<Input = unknown> {
   /** What the effect is decided with. It must fit the kind's schema. */
@@ -26,11 +30,13 @@ export interface ExerciseOptions<Input = unknown> {
   readonly subject?: string;
   /** Headers stored with the effect. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Names of the scenarios to run; without a word, all that say something about the kind. The first one, in which nothing goes wrong, always runs. */
+  readonly only?: readonly string[];
   /** Names of scenarios that are left out, e.g. `['another decision with the same input']`. The report lists them all. */
   readonly without?: readonly string[];
   /** Lease of the relay that will run it. Default: that of the relay. */
   readonly lease?: Duration;
-  /** How long, in real time, a handler may do nothing that the provider sees, before its timeout is taken for passed. Default 3 s. */
+  /** How long, in real time, a handler may do nothing that the provider sees, before its timeout is taken for passed. Default 5 s. */
   readonly patience?: Duration;
   /** Makes keys and back-off. Default 1. */
   readonly seed?: number;
@@ -48,7 +54,7 @@ export async function exerciseEffect<Input>(
   options: ExerciseOptions<Input>,
 ): Promise<EffectReport> {
   const kind = kindOf(effect as EffectKind | EffectDefinition<never>);
-  const { provider, seed = 1, without = [] } = options;
+  const { provider, seed = 1 } = options;
   const leaseMs = parseDuration(options.lease ?? LEASE_MS, 'lease');
   createRegistry([kind], leaseMs);
   agree(kind, provider);
@@ -67,14 +73,38 @@ export async function exerciseEffect<Input>(
   };
   const first = await rehearsal.first();
   note(NOTHING_GOES_WRONG, first);
-  for (const scenario of scenariosFor(first.baseline)) {
+  const scenarios = scenariosFor(first.baseline);
+  const wanted = chosen(options, scenarios, first.found.length === 0);
+  for (const scenario of scenarios) {
     const scene = { kind, provider, baseline: first.baseline, looksUp: looksUp(kind) };
-    const skipped = first.found.length > 0 || without.includes(scenario.name) || scenario.when?.(scene) === false;
-    if (skipped) results.push({ name: scenario.name, verdict: 'skipped', attempts: 0, accepted: 0 });
+    if (!wanted(scenario.name) || scenario.when?.(scene) === false)
+      results.push({ name: scenario.name, verdict: 'skipped', attempts: 0, accepted: 0 });
     else note(scenario.name, await rehearsal.play(scenario, first.baseline));
   }
   provider.clear();
   return makeReport(kind.kind, seed, findings, results);
+}
+
+/** Which scenarios are to be run. When not even the first one holds, none. */
+function chosen(
+  { only, without = [] }: Pick<ExerciseOptions, 'only' | 'without'>,
+  scenarios: readonly Scenario[],
+  firstHeld: boolean,
+): (name: string) => boolean {
+  // A handler of several requests has one scenario for each of them.
+  const isCalled = (name: string) => (given: string) => name === given || name.startsWith(`${given} (request `);
+  if (!firstHeld) return () => false;
+  for (const given of [...(only ?? []), ...without]) {
+    if (scenarios.some(({ name }) => isCalled(name)(given))) continue;
+    const near = didYouMean(
+      given,
+      scenarios.map(({ name }) => name),
+    );
+    throw comandaError('COMANDA_INVALID_CONFIG', {
+      problem: `no scenario is called "${given}"${near === undefined ? '' : `, did you mean "${near}"?`}`,
+    });
+  }
+  return (name) => (only === undefined || only.some(isCalled(name))) && !without.some(isCalled(name));
 }
 
 type Found = readonly [check: Finding['check'], message: string];
@@ -92,12 +122,12 @@ interface Rehearsal {
 function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input>, leaseMs: number): Rehearsal {
   const { provider, seed = 1, subject = 'order:ORD-2041', headers = {} } = options;
   const payloadText = toJsonText(options.input);
-  const patienceMs = parseDuration(options.patience ?? '3s', 'patience');
+  const patienceMs = parseDuration(options.patience ?? '5s', 'patience');
   const random = seeded(seed);
   let keys = 0;
 
-  const stageOf = (baseline: Baseline, lives: Life[], found: Found[]): Stage => {
-    const world: World = { kind, provider, clock: createSkippingClock(), leaseMs, random, patienceMs };
+  const stageOf = (baseline: Baseline, lives: Life[], found: Found[], waitMs = patienceMs): Stage => {
+    const world: World = { kind, provider, clock: createSkippingClock(), leaseMs, random, patienceMs: waitMs };
     keys += 1;
     const key = `exercise:${seed}:${keys}`;
     return {
@@ -157,7 +187,12 @@ function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input>, leas
       provider.clear();
       const lives: Life[] = [];
       const found: Found[] = [];
-      const stage = stageOf({ requests: [], acts: 1, contents: new Map() }, lives, found);
+      const stage = stageOf(
+        { requests: [], acts: 1, contents: new Map() },
+        lives,
+        found,
+        Math.max(patienceMs, FIRST_CALL_MS),
+      );
       const life = stage.life();
       await life.toEnd();
       const { accepted, book } = provider;

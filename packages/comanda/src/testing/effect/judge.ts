@@ -148,7 +148,7 @@ function difference(one: string, other: string): string {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at += 1;
   const cut = (text: string): string => JSON.stringify(text.slice(Math.max(at - 20, 0), at + 30));
-  return `…${cut(one)} and …${cut(other)}`;
+  return `${cut(one)} and ${cut(other)}`;
 }
 
 /** Whether reconcile said the truth. */
