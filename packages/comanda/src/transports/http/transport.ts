@@ -1,6 +1,5 @@
 import type { lookup } from 'node:dns';
-import { setMaxListeners } from 'node:events';
-import type { Agent } from 'undici';
+import type { Agent, buildConnector } from 'undici';
 import { type Clock, systemClock } from '../../kernel/clock.js';
 import { describeThrown } from '../../kernel/describe-thrown.js';
 import { comandaError } from '../../kernel/errors.js';
@@ -65,22 +64,24 @@ export function httpTransport(options: HttpTransportOptions = {}): HttpTransport
   const guard = addressGuard(options.allowPrivateAddresses ?? [], options.lookup);
   const maxResponseBytes = options.maxResponseBytes ?? HTTP_RESPONSE_READ_MAX_BYTES;
   const underWay = new Set<Promise<unknown>>();
-  const end = new AbortController();
-  // One listener per connection is meant.
-  setMaxListeners(0, end.signal);
+  const connecting = new Set<AbortController>();
   let agents: Promise<Agents> | undefined;
   let closed = false;
 
   const start = async (): Promise<Agents> => {
-    const { Agent: UndiciAgent } = await loadUndici();
+    const { Agent: UndiciAgent, buildConnector } = await loadUndici();
     const shared = {
       connections: options.connections ?? 128,
       allowH2: false,
       // The total timeout covers both; two more timers per request would only cost.
       headersTimeout: 0,
       bodyTimeout: 0,
-      // The signal reaches connections that are still being made, which the agent's own destroy() does not.
-      connect: { ...tlsOptions(options.tls), lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS, signal: end.signal },
+      connect: connector(buildConnector, connecting, {
+        ...tlsOptions(options.tls),
+        lookup: guard.lookup,
+        timeout: CONNECT_TIMEOUT_MS,
+        allowH2: false,
+      }),
     };
     // Pipelining 0 means: one request per connection.
     return {
@@ -116,9 +117,29 @@ export function httpTransport(options: HttpTransportOptions = {}): HttpTransport
       closed = true;
       await Promise.all(underWay);
       const open = await agents?.catch(() => undefined);
-      end.abort();
+      for (const one of connecting) one.abort();
       await Promise.all([open?.kept.destroy(), open?.fresh.destroy()]);
     },
+  };
+}
+
+/**
+ * Connects as undici does, and keeps a way to end connections that are still being made, which the agent's own destroy() does not reach.
+ * Each has a signal of its own: a socket never lets go of the one that it was given, so that with a common one none would ever be freed.
+ */
+function connector(
+  build: typeof buildConnector,
+  connecting: Set<AbortController>,
+  options: buildConnector.BuildOptions & { readonly lookup: ReturnType<typeof addressGuard>['lookup'] },
+): buildConnector.connector {
+  return (to, callback) => {
+    const one = new AbortController();
+    connecting.add(one);
+    const withSignal = { ...options, signal: one.signal };
+    build(withSignal)(to, (...result) => {
+      connecting.delete(one);
+      callback(...result);
+    });
   };
 }
 
