@@ -8,6 +8,8 @@ export interface ProofDatabase {
   readonly name: string;
   /** A new pool, ended by `drop`. A connection that breaks while nobody uses it is no crash. */
   pool(max: number): pg.Pool;
+  /** Ends the pools and leaves it there. */
+  close(): Promise<void>;
   /** Ends all its connections, also those of other processes, and removes it. */
   drop(): Promise<void>;
 }
@@ -24,8 +26,11 @@ export async function freshDatabase(serverUrl: string, label: string): Promise<P
   const pools: pg.Pool[] = [];
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
-  await migrate(pgStandalone(client));
+  await migrate(pgStandalone(client), { environment: 'proof' });
   await client.end();
+  const close = async (): Promise<void> => {
+    await Promise.all(pools.splice(0).map((pool) => pool.end()));
+  };
   return {
     url: url.href,
     name,
@@ -35,8 +40,9 @@ export async function freshDatabase(serverUrl: string, label: string): Promise<P
       pools.push(pool);
       return pool;
     },
+    close,
     drop: async () => {
-      await Promise.all(pools.map((pool) => pool.end()));
+      await close();
       await onServer(serverUrl, `drop database ${name} with (force)`);
     },
   };

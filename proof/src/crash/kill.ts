@@ -1,0 +1,30 @@
+import { type Job, titleOf } from './plan.js';
+import { run } from './run/run.js';
+import { isClean, type Verdict } from './run/verdict.js';
+import type { World } from './run/world.js';
+import { idOf } from './watch/boundary.js';
+import type { Polls } from './watch/polls.js';
+
+/** What came of one kill. */
+export interface Killed extends Job {
+  /** `undefined`: the boundary did not come again, in as many tries. */
+  readonly verdict: Verdict | undefined;
+  readonly tries: number;
+  readonly left: string;
+}
+
+/** A boundary that depends on chance (which relay came first) may need more than one run to come again. */
+const TRIES = 4;
+
+export async function kill(world: World, job: Job, polls: Polls): Promise<Killed> {
+  for (let tries = 1; ; tries += 1) {
+    const { hasKilled, verdict, left } = await run(world, job, polls, job.aim);
+    // A run that was not killed is judged all the same.
+    if (hasKilled || !isClean(verdict)) return { ...job, verdict, tries, left };
+    if (tries === TRIES) return { ...job, verdict: undefined, tries, left };
+  }
+}
+
+export function killTitle(job: Job): string {
+  return `${titleOf(job)}: ${job.aim.point} ${idOf(job.aim.boundary)}`;
+}

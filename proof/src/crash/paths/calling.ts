@@ -1,0 +1,72 @@
+import type { Stage } from '../stage/stage.js';
+import type { Path } from './path.js';
+
+const REFUND = `update shop.orders set status = 'refunded' where id = 'ORD-1' and status = 'received'`;
+const WHO = { by: 'ana@cumbre.example', reason: 'asked by the customer' };
+
+const decide = (stage: Stage, behave: readonly 'slow'[] = []) => ({
+  sql: 'select * from comanda.decide($1::text::jsonb)',
+  request: stage.decision('order', { ref: 'refund', ...(behave.length > 0 ? { behave } : {}) }),
+});
+
+const order = (stage: Stage): Promise<unknown> => stage.query(`insert into shop.orders values ('ORD-1', 'received')`);
+
+/** What an application does, in its own transactions. */
+export const CALLING: readonly Path[] = [
+  {
+    name: 'decide',
+    victim: 'caller',
+    prepare: async (stage) => void (await order(stage)),
+    play: async (stage) => void (await stage.act({ sql: REFUND }, decide(stage))),
+    ends: { refund: ['completed'] },
+  },
+  {
+    name: 'decide again',
+    victim: 'caller',
+    async prepare(stage) {
+      await order(stage);
+      await stage.query(REFUND);
+      await stage.decide('order', { ref: 'refund' });
+    },
+    play: async (stage) => void (await stage.act({ sql: REFUND }, decide(stage))),
+    ends: { refund: ['completed'] },
+  },
+  {
+    name: 'decide otherwise under the same key',
+    victim: 'caller',
+    async prepare(stage) {
+      await order(stage);
+      await stage.query(REFUND);
+      await stage.decide('order', { ref: 'refund' });
+    },
+    async play(stage) {
+      const end = await stage.act(decide(stage, ['slow']));
+      if (!('refused' in end)) throw new Error('another content under a known key was accepted');
+    },
+    ends: { refund: ['completed'] },
+  },
+  {
+    name: 'cancel',
+    victim: 'caller',
+    prepare: (stage) => stage.decide('order', { ref: 'waits', delayMs: 3_600_000 }),
+    play: async (stage) =>
+      void (await stage.act({
+        sql: 'select * from comanda.cancel($1::text::jsonb)',
+        request: { key: 'order', ...WHO },
+      })),
+    ends: { waits: ['cancelled'] },
+  },
+  {
+    name: 'turn the switch',
+    victim: 'caller',
+    prepare: (stage) => stage.decide('order', { ref: 'refund' }),
+    async play(stage) {
+      for (const mode of ['stop', 'run'])
+        await stage.act({
+          sql: 'select * from comanda.switch_set($1::text::jsonb)',
+          request: { scope: 'all', mode, ...WHO },
+        });
+    },
+    ends: { refund: ['completed'] },
+  },
+];

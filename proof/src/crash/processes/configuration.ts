@@ -1,0 +1,17 @@
+/** What a relay process is told: where things are, as seen through the proxies or not. */
+export interface RelayConfig {
+  readonly database: string;
+  /** Base URL of the provider. */
+  readonly provider: string;
+  /** `host:port` of the mail server. */
+  readonly mail: string;
+  readonly leaseMs: number;
+  readonly timeoutMs: number;
+}
+
+/** One act of a caller process. */
+export interface Act {
+  readonly database: string;
+  /** Statements in one transaction, in order; each with one jsonb parameter or none. */
+  readonly statements: readonly { readonly sql: string; readonly request?: unknown }[];
+}

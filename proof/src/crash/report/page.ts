@@ -1,0 +1,25 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Killed } from '../kill.js';
+import type { NaiveEnd } from '../naive/orders.js';
+import type { Recorded } from '../plan.js';
+import { asMarkdown, pathTable, storyTable } from './table.js';
+
+const PAGE = new URL('../../../../docs/reference/crash-table.md', import.meta.url);
+
+/** Puts the tables between their marks on the page. */
+export function writePage(recorded: readonly Recorded[], killed: readonly Killed[], naive: readonly NaiveEnd[]): void {
+  const parts: Readonly<Record<string, string>> = {
+    paths: asMarkdown(pathTable(recorded, killed, naive)),
+    decide: asMarkdown(storyTable(killed, 'decide', 'keyed')),
+    'send, keyed': asMarkdown(storyTable(killed, 'send', 'keyed')),
+    'send, looked up': asMarkdown(storyTable(killed, 'send', 'looked_up')),
+  };
+  let page = readFileSync(PAGE, 'utf8');
+  for (const [name, text] of Object.entries(parts)) {
+    const [begin, end] = [`<!-- table: ${name} -->`, '<!-- /table -->'];
+    const from = page.indexOf(begin);
+    if (from < 0) throw new Error(`${PAGE.pathname} has no mark "${begin}"`);
+    page = `${page.slice(0, from + begin.length)}\n${text}\n${page.slice(page.indexOf(end, from))}`;
+  }
+  writeFileSync(PAGE, page);
+}

@@ -1,0 +1,76 @@
+import type { Killed } from '../kill.js';
+import type { NaiveEnd } from '../naive/orders.js';
+import type { Recorded } from '../plan.js';
+import { idOf } from '../watch/boundary.js';
+import { type Figures, figuresOf } from './figures.js';
+
+type Cells = readonly (string | number)[];
+
+const HEAD: Cells = ['path', 'boundaries', 'kills', 'lost', 'duplicated', 'unattended', 'unknown', 'reconciled'];
+
+/** One line for each path, then the sum, then the ways without Comanda. */
+export function pathTable(
+  recorded: readonly Recorded[],
+  killed: readonly Killed[],
+  naive: readonly NaiveEnd[],
+): readonly Cells[] {
+  const names = [...new Set(recorded.map(({ path }) => path.name))];
+  const lines = names.map((name) => {
+    const of = <Item extends { readonly path: { readonly name: string } }>(items: readonly Item[]) =>
+      items.filter(({ path }) => path.name === name);
+    return cells(name, figuresOf(of(recorded), of(killed)));
+  });
+  const ways = naive.map(({ way, boundaries, kills, lost, duplicated }) => [
+    `without: ${way}`,
+    boundaries,
+    kills,
+    lost,
+    duplicated,
+    '',
+    '',
+    '',
+  ]);
+  return [HEAD, ...lines, cells('all paths', figuresOf(recorded, killed)), ...ways];
+}
+
+function cells(name: string, { boundaries, kills, lost, duplicated, unattended, unknown, reconciled }: Figures): Cells {
+  return [name, boundaries, kills, lost, duplicated, unattended, unknown, reconciled];
+}
+
+const SIDE = { before: 'before it leaves', sent: 'carried out, answer unread', answered: 'answer read' } as const;
+
+/** What one path leaves behind at each boundary, kill by kill. */
+export function storyTable(killed: readonly Killed[], path: string, kind: string): readonly Cells[] {
+  const lines = killed
+    .filter(
+      (one) =>
+        one.path.name === path &&
+        one.kind === kind &&
+        one.relays === 1 &&
+        !one.aim.boundary.idle &&
+        one.verdict !== undefined,
+    )
+    .map(({ aim, left }) => [idOf(aim.boundary), SIDE[aim.point], left]);
+  return [['killed at', 'when', 'left behind'], ...lines];
+}
+
+/** For a terminal: columns of equal width, numbers to the right. */
+export function asText(table: readonly Cells[]): string {
+  const widths = (table[0] ?? []).map((_, i) => Math.max(...table.map((line) => String(line[i]).length)));
+  const line = (row: Cells): string =>
+    row
+      .map((cell, i) => (i === 0 ? String(cell).padEnd(widths[i] ?? 0) : String(cell).padStart(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return table.map(line).join('\n');
+}
+
+/** For a page. */
+export function asMarkdown([head = [], ...lines]: readonly Cells[]): string {
+  const row = (cells: Cells): string => `| ${cells.join(' | ')} |`;
+  return [
+    row(head),
+    row(head.map((_, i) => (i === 0 ? '---' : typeof lines[0]?.[i] === 'number' ? '--:' : '---'))),
+    ...lines.map(row),
+  ].join('\n');
+}
