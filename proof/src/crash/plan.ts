@@ -1,4 +1,5 @@
 import { KINDS, type KindName } from './kinds.js';
+import { IDLE } from './paths/control.js';
 import { PATHS } from './paths/index.js';
 import { run, type Scene } from './run/run.js';
 import { isClean } from './run/verdict.js';
@@ -31,7 +32,7 @@ export function scenes(
 
 /** What a relay without work repeats, and is told: learned by watching one. */
 export async function learnPolls(world: World): Promise<Polls> {
-  const [idle] = scenes([1], { path: 'start, and nothing to do' });
+  const [idle] = scenes([1], { path: IDLE });
   if (idle === undefined) throw new Error('there is no path of an idle relay');
   const { answers } = await run(world, idle, createPolls());
   const names = new Map<string, Set<string>>();
@@ -45,10 +46,16 @@ export async function learnPolls(world: World): Promise<Polls> {
 
 /** Plays a scene without a kill and lists what was seen. A scene that is wrong without a kill is a fault of its own. */
 export async function record(world: World, scene: Scene, polls: Polls): Promise<Recorded> {
-  const { seen, verdict } = await run(world, scene, polls);
+  const { seen: all, verdict } = await run(world, scene, polls);
+  const seen = all.filter((boundary) => isOwn(scene.path, boundary));
   if (!isClean(verdict)) throw new Error(`${titleOf(scene)}: wrong without any kill: ${JSON.stringify(verdict)}`);
   if (seen.length === 0) throw new Error(`${titleOf(scene)}: nothing was seen; an empty path proves nothing`);
   return { ...scene, boundaries: seen };
+}
+
+/** A poll that learns nothing new is the same everywhere: it is killed where a relay has nothing else to do. */
+function isOwn(path: Scene['path'], { idle }: Boundary): boolean {
+  return !idle || path.name === IDLE;
 }
 
 export function jobsOf(recorded: readonly Recorded[]): readonly Job[] {

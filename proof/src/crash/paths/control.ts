@@ -16,10 +16,13 @@ const isObeyed = (stage: Stage, version: string) => async (): Promise<boolean> =
 const isParked = (stage: Stage, ref: string) => async (): Promise<boolean> =>
   (await stage.effect(ref))?.parked?.startsWith('switch:') === true;
 
+/** A relay that has no work. What it repeats is learned from this path. */
+export const IDLE = 'start, and nothing to do';
+
 /** The switch, and the end of a relay. */
 export const CONTROL: readonly Path[] = [
   {
-    name: 'start, and nothing to do',
+    name: IDLE,
     victim: 'relay',
     kinds: ['keyed'],
     // Long enough for each periodic act to come more than once.

@@ -13,9 +13,13 @@ const running = new Map<string, () => Promise<void>>();
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
 async function start(config: RelayConfig, id: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: config.database, max: 3, application_name: id });
+  const pool = new pg.Pool({ connectionString: config.database, max: 2, application_name: id });
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  let heard = (): void => undefined;
+  const hears = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
   const relay = createRelay({
     database: pgStandalone(pool),
     listener: pgListener({ connectionString: config.database }),
@@ -25,6 +29,10 @@ async function start(config: RelayConfig, id: string): Promise<void> {
     safetyPoll: 500,
     shutdownGrace: 5_000,
     breaker: { failures: 1_000, openFor: 200, openAtMost: 400 },
+    // Ready is who hears decisions: what belongs to the start comes before.
+    observer: (event) => {
+      if (event.type === 'listen') heard();
+    },
   });
   running.set(id, async () => {
     running.delete(id);
@@ -33,6 +41,7 @@ async function start(config: RelayConfig, id: string): Promise<void> {
     say({ stopped: id });
   });
   await relay.start();
+  await hears;
   say({ ready: id });
 }
 

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Child } from '@comanda/test-support';
 import pg from 'pg';
 import type { KindName } from '../kinds.js';
+import { IDLE } from '../paths/control.js';
 import type { Path } from '../paths/path.js';
 import type { Act } from '../processes/configuration.js';
 import type { BookEntry } from '../stage/book.js';
-import { type ActEnd, type Hand, perform, startRelay } from '../stage/hand.js';
+import { type ActEnd, perform, startRelay } from '../stage/hand.js';
 import { clearUp } from '../stage/person.js';
-import { spawnCaller, spawnRelay } from '../stage/server.js';
 import { createStage, type Stage } from '../stage/stage.js';
 import type { Aim, Boundary } from '../watch/boundary.js';
 import type { Polls } from '../watch/polls.js';
@@ -45,7 +46,8 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
   const pool = new pg.Pool({ connectionString: database.url, max: 3 });
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const hand = world.lend();
+  const staff = path.victim === 'caller' ? world.callers : world.relays;
+  const rescuer = world.relays.take();
   const tap = createTap(polls, aim);
   const base = `http://127.0.0.1:${world.provider.http}`;
   const addresses: Addresses = { database: database.url, http: world.provider.http, mail: world.provider.mail };
@@ -64,7 +66,7 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     run: id,
     pool,
     book: async () => (await (await fetch(`${base}/${id}/book`)).json()) as readonly BookEntry[],
-    act: (...statements) => actOf(hand, tap, watched, database.url, statements),
+    act: (...statements) => actOf(world, tap, watched, database.url, statements),
     stopRelays: async () => {
       await Promise.race([Promise.all(watched.map((relay) => relay.stop())), tap.killed]);
       // Those that were not killed go on with what they were told.
@@ -74,11 +76,11 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
 
   const start = async (): Promise<void> => {
     if (path.victim === 'caller') {
-      watched.push(await watch(spawnCaller, addresses, tap));
+      watched.push(await watch(staff.take, addresses, tap));
       return tap.begin();
     }
-    if (path.name.startsWith('start')) tap.begin();
-    const relays = Array.from({ length: scene.relays }, () => watchRelay(addresses, times, tap));
+    if (path.name === IDLE) tap.begin();
+    const relays = Array.from({ length: scene.relays }, () => watchRelay(staff.take(), addresses, times, tap));
     watched.push(...(await Promise.all(relays)));
     tap.begin();
   };
@@ -86,19 +88,19 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     if (path.victim === 'relay') await Promise.race([tap.killed, gone(watched, path)]);
     await look();
     left = await leftBehind(stage);
-    return await hand.relay({ ...unwatched, ...times });
+    return await startRelay(rescuer, { ...unwatched, ...times });
   };
 
   try {
     await path.prepare?.(stage);
     if (path.predecessorDiesWhen !== undefined)
-      await dieWhen(stage, path.predecessorDiesWhen, { ...unwatched, ...times });
+      await dieWhen(stage, world.relays.take(), path.predecessorDiesWhen, { ...unwatched, ...times });
     await start();
     const rescue = tap.killed.then(goOn);
     await path.play(stage);
     let stop = tap.hasKilled ? await rescue : undefined;
     if (stop === undefined && (path.stops === true || path.victim === 'caller'))
-      stop = await hand.relay({ ...unwatched, ...times });
+      stop = await startRelay(rescuer, { ...unwatched, ...times });
     await rest(stage, path, look);
     if (stop === undefined && tap.hasKilled) stop = await rescue;
     await stop?.();
@@ -111,13 +113,20 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
       verdict: await judge(path, stage, unattended),
     };
   } finally {
-    await Promise.all(watched.map(({ child }) => child.kill()));
-    for (const one of watched) one.close();
+    await Promise.all(watched.map((one) => dismiss(one, tap, staff)));
     await pool.end();
-    world.giveBack(hand);
+    world.relays.giveBack(rescuer);
     await fetch(`${base}/${id}/book`, { method: 'DELETE' });
     await database.release();
   }
+}
+
+/** What was not killed is used again; what cannot be stopped in order is killed. */
+async function dismiss(one: Watched, tap: Tap, staff: World['relays']): Promise<void> {
+  tap.end();
+  if (!one.isGone()) await one.dismiss().catch(() => one.child.kill());
+  one.close();
+  staff.giveBack(one.child);
 }
 
 /** Until every effect has ended; whom nobody else can ask, a person answers. */
@@ -139,7 +148,7 @@ async function rest(stage: Stage, path: Path, look: () => Promise<void>): Promis
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled'];
 
 async function actOf(
-  hand: Hand,
+  world: World,
   tap: Tap,
   watched: readonly Watched[],
   url: string,
@@ -155,15 +164,18 @@ async function actOf(
     if (end !== undefined) return end;
   }
   // Nobody knows whether the act of a dead process was done: it is done again.
-  return await hand.perform({ database: url, statements });
+  const other = world.callers.take();
+  const end = await perform(other, { database: url, statements });
+  world.callers.giveBack(other);
+  return end;
 }
 
 async function dieWhen(
   stage: Stage,
+  child: Child,
   holds: (stage: Stage) => Promise<boolean>,
   config: Parameters<typeof startRelay>[1],
 ): Promise<void> {
-  const child = spawnRelay();
   await startRelay(child, { ...config, leaseMs: PREDECESSOR_LEASE_MS });
   await stage.until('the predecessor to get as far as it has to die', () => holds(stage));
   await child.kill('SIGKILL');

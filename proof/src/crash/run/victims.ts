@@ -1,7 +1,6 @@
 import type { Child } from '@comanda/test-support';
 import type { RelayConfig } from '../processes/configuration.js';
 import { startRelay } from '../stage/hand.js';
-import { spawnRelay } from '../stage/server.js';
 import { startHttpProxy } from '../watch/http-proxy.js';
 import type { LoopbackProxy } from '../watch/proxy.js';
 import { startSmtpProxy } from '../watch/smtp-proxy.js';
@@ -11,11 +10,13 @@ import type { Tap, Victim } from '../watch/tap.js';
 /** A process under test, and the way to what it talks to: through proxies that tell the tap. */
 export interface Watched {
   readonly child: Child;
-  readonly gone: boolean;
+  isGone(): boolean;
   /** Addresses as it may know them. */
   readonly addresses: Pick<RelayConfig, 'database' | 'provider' | 'mail'>;
-  /** Asks it to end in order, and waits. */
+  /** Asks the process to end in order, and waits. */
   stop(): Promise<void>;
+  /** Stops what it does; the process stays. Nothing when it is gone. */
+  dismiss(): Promise<void>;
   close(): void;
 }
 
@@ -57,11 +58,10 @@ export async function watch(
   });
   return {
     child,
-    get gone() {
-      return gone;
-    },
+    isGone: () => gone,
     addresses,
     stop: async () => void (await child.kill('SIGTERM')),
+    dismiss: async () => undefined,
     close: () => {
       for (const proxy of proxies) proxy.close();
     },
@@ -70,18 +70,17 @@ export async function watch(
 
 /** A relay under test, started; one that is killed while it starts counts as started. */
 export async function watchRelay(
+  child: Child,
   addresses: Addresses,
   times: Pick<RelayConfig, 'leaseMs' | 'timeoutMs'>,
   tap: Tap,
 ): Promise<Watched> {
-  const watched = await watch(spawnRelay, addresses, tap);
-  await Promise.race([startRelay(watched.child, { ...watched.addresses, ...times }).catch(unless(tap)), tap.killed]);
-  return watched;
-}
-
-function unless(tap: Tap): (error: unknown) => undefined {
-  return (error) => {
+  const watched = await watch(() => child, addresses, tap);
+  const started = startRelay(child, { ...watched.addresses, ...times }).catch((error: unknown) => {
     if (!tap.hasKilled) throw error;
     return undefined;
-  };
+  });
+  const dismiss = await Promise.race([started, tap.killed.then(() => undefined)]);
+  // Another one was killed while this one was starting: it goes on starting.
+  return { ...watched, dismiss: async () => void (await (dismiss ?? (await started))?.()) };
 }

@@ -1,21 +1,20 @@
 import { type EmbeddedServer, startEmbedded } from '@comanda/cli/embedded';
 import pg from 'pg';
-import { createHand, type Hand } from '../stage/hand.js';
-import { type Provider, startProvider } from '../stage/server.js';
+import { type Provider, spawnCaller, spawnRelay, startProvider } from '../stage/server.js';
+import { createStaff, type Staff } from '../stage/staff.js';
 import { createDatabases, type Databases } from './databases.js';
 
 /** Short enough to wait for, long enough that a busy machine does not end a lease in the middle of an ordinary step. */
 export const LEASE_MS = 2_000;
 export const TIMEOUT_MS = 1_000;
 
-/** What all runs share: a server with a template, the providers, and the processes that go on where killed ones left off. */
+/** What all runs share: a server with a template, the providers, and the processes of relays and applications. */
 export interface World {
   readonly server: EmbeddedServer;
   readonly provider: Provider;
   readonly databases: Databases;
-  /** Lends a hand that nobody else uses. */
-  lend(): Hand;
-  giveBack(hand: Hand): void;
+  readonly relays: Staff;
+  readonly callers: Staff;
   end(): Promise<void>;
 }
 
@@ -26,20 +25,16 @@ export async function createWorld(): Promise<World> {
   admin.on('error', () => undefined);
   admin.on('connect', (client) => client.on('error', () => undefined));
   const databases = await createDatabases(server.url, admin);
-  const hands: Hand[] = [];
-  const free: Hand[] = [];
+  const relays = createStaff(spawnRelay);
+  const callers = createStaff(spawnCaller);
   return {
     server,
     provider,
     databases,
-    lend() {
-      const hand = free.pop() ?? createHand();
-      if (!hands.includes(hand)) hands.push(hand);
-      return hand;
-    },
-    giveBack: (hand) => void free.push(hand),
+    relays,
+    callers,
     async end() {
-      await Promise.all(hands.map((hand) => hand.end()));
+      await Promise.all([relays.end(), callers.end()]);
       await provider.child.kill();
       await admin.end();
       await server.stop();

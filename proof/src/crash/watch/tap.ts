@@ -22,6 +22,8 @@ export interface Tap {
   exchange(victim: Victim, name: string): Exchange;
   /** From here on exchanges are boundaries of the path. */
   begin(): void;
+  /** Nothing that comes afterwards counts, and nobody is killed any more. */
+  end(): void;
   /** What was seen since `begin`, in the order of the answers; repeated idle polls once. */
   readonly seen: readonly Boundary[];
   /** Every answer since `begin`, as it came. */
@@ -62,6 +64,9 @@ export function createTap(polls: Polls, aim?: Aim): Tap {
     },
     begin: () => {
       begun = true;
+    },
+    end: () => {
+      begun = false;
     },
     exchange(victim, name) {
       const after = last;
