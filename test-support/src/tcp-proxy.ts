@@ -12,6 +12,8 @@ export interface TcpProxy {
   readonly connections: number;
   /** Connections ever accepted. */
   readonly accepted: number;
+  /** Bytes that came in so far, from either side. */
+  readonly bytes: Readonly<Record<Direction, number>>;
   /** `url` with host and port replaced by the proxy's. */
   through(url: string): string;
   /** New connections go to this port from now on; open ones stay where they are. */
@@ -40,6 +42,7 @@ interface State {
   lost: Set<Direction>;
   cut: { direction: Direction; bytes: number } | undefined;
   latencyMs: number;
+  readonly bytes: Record<Direction, number>;
 }
 
 interface Pair {
@@ -49,7 +52,13 @@ interface Pair {
 
 /** Listens on a free loopback port and forwards to `host:port`. */
 export async function startTcpProxy(target: { readonly host?: string; readonly port: number }): Promise<TcpProxy> {
-  const state: State = { healed: undefined, lost: new Set(), cut: undefined, latencyMs: 0 };
+  const state: State = {
+    healed: undefined,
+    lost: new Set(),
+    cut: undefined,
+    latencyMs: 0,
+    bytes: { toServer: 0, toClient: 0 },
+  };
   const pairs = new Set<Pair>();
   let accepted = 0;
   let behind = target.port;
@@ -101,6 +110,7 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
     get accepted() {
       return accepted;
     },
+    bytes: state.bytes,
     through(url) {
       const changed = new URL(url);
       changed.hostname = '127.0.0.1';
@@ -160,6 +170,7 @@ function forward(from: Socket, to: Socket, direction: Direction, state: State, r
   };
   if (state.healed !== undefined) from.pause();
   from.on('data', (chunk: Buffer) => {
+    state.bytes[direction] += chunk.length;
     if (state.lost.has(direction)) return;
     const { cut } = state;
     if (cut?.direction !== direction) {
