@@ -8,8 +8,11 @@ export interface Queryable {
   /**
    * Runs one statement with `$1 … $n` parameters and returns its rows.
    * Rejects with the driver's own error (its `code` is the SQLSTATE).
+   *
+   * @param withinMs how long the answer is waited for, in milliseconds. A pool that can should destroy a connection that has been silent for
+   *   longer: it would never come back. Default: as long as the driver waits.
    */
-  query<Row>(text: string, params: readonly unknown[]): Promise<readonly Row[]>;
+  query<Row>(text: string, params: readonly unknown[], withinMs?: number): Promise<readonly Row[]>;
 }
 
 /** A {@link Queryable} that is known to run inside an open transaction of the caller. */

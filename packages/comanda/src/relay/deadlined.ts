@@ -3,7 +3,8 @@ import type { Queryable } from '../ports/database.js';
 
 /**
  * A database handle whose statements are given up after a while: a connection that neither answers nor breaks must not hold a relay for ever.
- * Giving one up is safe: fences decide what a statement that arrives late can still do.
+ * Giving one up is safe: fences decide what a statement that arrives late can still do. The adapter is told too: a connection that stays silent must not
+ * keep its place in the pool.
  */
 export function deadlined(database: Queryable, clock: Clock, ms: number): Queryable {
   return {
@@ -15,7 +16,7 @@ export function deadlined(database: Queryable, clock: Clock, ms: number): Querya
           );
         });
         database
-          .query<Row>(text, params)
+          .query<Row>(text, params, ms)
           .then(resolve, reject)
           .finally(() => timer.cancel());
       }),

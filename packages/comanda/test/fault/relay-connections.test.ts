@@ -1,7 +1,8 @@
 import { type Direction, eventually, startTcpProxy, type TcpProxy } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
+import { pgStandalone } from '../../src/adapters/pg/index.js';
 import { systemRandom } from '../../src/kernel/ids.js';
-import { type Bench, bench } from '../relay/setup.js';
+import { type Bench, bench, counting } from '../relay/setup.js';
 import { decisionOf, type Judges, judges, LONG, settled, verdict, worker } from './kit.js';
 import { startProducer } from './producer.js';
 
@@ -29,7 +30,7 @@ describe('a relay’s connections', () => {
     for (const _ of [1, 2]) worker(url, books, CONFIG);
     const producer = startProducer(b.pool, 'cut-', 4);
     const cuts: string[] = [];
-    while (cuts.length < (LONG ? 400 : 30)) {
+    while (cuts.length < (LONG ? 400 : 16)) {
       const before = proxy.accepted;
       const direction: Direction = systemRandom() < 0.5 ? 'toServer' : 'toClient';
       // Mostly in the middle of one of the next messages; the answers are longer than the questions.
@@ -86,6 +87,21 @@ describe('a relay’s connections', () => {
     },
     120_000,
   );
+
+  it('stay silent in a pool without timeouts of its own: they are given up, and it goes on', async () => {
+    const { b, proxy, url } = await place();
+    const pool = b.database.pool(4, { connectionString: url });
+    const pay = counting('pay');
+    await b.relay({ effects: [pay], database: pgStandalone(pool), lease: 1_000 }).start();
+    await b.effect('before', 'pay');
+    await eventually(() => pay.calls.size === 1, { what: 'the first effect' });
+    proxy.lose('toClient');
+    await eventually(() => pool.idleCount === 0 && pool.waitingCount > 0, { what: 'every connection waiting' });
+    await proxy.heal();
+    await b.effect('after', 'pay');
+    await eventually(() => pay.calls.size === 2, { withinMs: 20_000, what: 'new work' });
+    expect([...pay.calls.values()]).toEqual([1, 1]);
+  }, 60_000);
 
   it.each([1, 2])(
     'a pool of %s: slower, and nothing else',

@@ -5,9 +5,15 @@ export { type PgListenerOptions, pgListener } from './listener.js';
 
 /** What we use of a `pg` Client or PoolClient. */
 export interface PgClientLike {
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[]; command?: string | null }>;
+  query(statement: string | PgStatement, values: unknown[]): Promise<{ rows: unknown[]; command?: string | null }>;
   /** Of recent versions of `pg`: `I` idle, `T` in a transaction, `E` in a failed one. Without it the server is asked, in a round trip. */
   getTransactionStatus?(): string | null;
+}
+
+/** A statement whose answer is not waited for for ever: `pg` rejects it then, and its pools destroy the connection. */
+export interface PgStatement {
+  readonly text: string;
+  readonly query_timeout: number;
 }
 
 /** What we use of a client that a `pg` Pool lends. */
@@ -41,7 +47,10 @@ export function pgTransaction(client: PgClientLike): Transaction {
 
 /** A handle on which each statement commits by itself, for stand-alone decisions and for reading: a pool, or a client outside a transaction. */
 export function pgStandalone(pool: Pick<PgClientLike, 'query'>): Queryable {
-  return { query: (text, params) => rows(pool, text, params) };
+  return {
+    query: (text, params, withinMs) =>
+      rows(pool, withinMs === undefined ? text : { text, query_timeout: withinMs }, params),
+  };
 }
 
 /**
@@ -91,11 +100,11 @@ async function commit(client: PgClientLike): Promise<void> {
 
 async function rows<Row>(
   client: Pick<PgClientLike, 'query'>,
-  text: string,
+  statement: string | PgStatement,
   params: readonly unknown[],
 ): Promise<readonly Row[]> {
   // An unnamed statement: named ones die behind a transaction pooler.
-  const result = await client.query(text, [...params]);
+  const result = await client.query(statement, [...params]);
   return result.rows as readonly Row[];
 }
 
