@@ -1,4 +1,4 @@
-export { type EmbeddedServer, startEmbedded } from '@comanda/cli/embedded';
+export { type EmbeddedServer, serverUser, startEmbedded } from '@comanda/cli/embedded';
 export { type Child, type ChildExit, type ChildOptions, spawnNode, spawnProgram } from './child.js';
 export { afterThisTest } from './cleanup.js';
 export { createDatabase, type DatabaseOptions, type TestDatabase } from './database.js';

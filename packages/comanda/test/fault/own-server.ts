@@ -13,6 +13,8 @@ export interface OwnServer {
   readonly ask: Ask;
   /** A pool whose broken connections never end this process. */
   pool(config?: pg.PoolConfig): pg.Pool;
+  /** Whether it has ended, by itself or because it was stopped. */
+  readonly down: boolean;
   /** `fast`: ends transactions and connections, writes all down. `immediate`: gone at once, recovers at the next start. Resolves when it is down. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
   start(): Promise<void>;
@@ -25,7 +27,15 @@ export async function ownServer(
   const settings = { max_connections: '60', ...options.settings };
   const launch = (port?: number): Promise<EmbeddedServer> =>
     startEmbedded({ dataDir, settings, durable: false, ...(port === undefined ? {} : { port }) });
-  let server = await launch();
+  let down = false;
+  const watch = (started: EmbeddedServer): EmbeddedServer => {
+    down = false;
+    void started.exited.then(() => {
+      down = true;
+    });
+    return started;
+  };
+  let server = watch(await launch());
   afterThisTest(() => server.stop());
   const { url, port } = server;
   await withClient(url, (client) => migrate(pgStandalone(client), { environment: 'production' }));
@@ -40,12 +50,15 @@ export async function ownServer(
       afterThisTest(() => pool.end().catch(() => {}));
       return pool;
     },
+    get down() {
+      return down;
+    },
     async stop(how) {
       process.kill(server.pid, how === 'fast' ? 'SIGINT' : 'SIGQUIT');
       await server.exited;
     },
     async start() {
-      server = await launch(port);
+      server = watch(await launch(port));
     },
   };
 }
