@@ -14,7 +14,15 @@ begin
       insert into comanda.attempt (effect_id, fence, phase, attempt, owner, outcome, provider_id, status, error_class, error_text, response, duration_ms)
         select f.id, f.f, 'late', coalesce((f.e ->> 'attempt')::int, 1), request ->> 'relay', f.e ->> 'outcome', f.e ->> 'providerId', (f.e ->> 'status')::int,
             f.e ->> 'errorClass', f.e ->> 'errorText', f.e ->> 'response', (f.e ->> 'ms')::int from fresh f
-        returning effect_id)
+        returning effect_id),
+    -- Who comes back with an answer was slow, not dead: its start does not count against the head. A lane that somebody holds at this moment is left alone.
+    slow as (
+      update comanda.lane l set lost = l.lost - 1
+        from (select x.lane from comanda.lane x where x.lost > 0
+            and x.lane = any (array(select coalesce('k:' || e.ordering_key, 'e:' || e.id) from kept k join comanda.effect e on e.id = k.effect_id))
+            and (select h.effect_id from comanda.effect_queue h where h.lane = x.lane order by h.pos limit 1) = any (array(select k.effect_id from kept k))
+          order by x.lane for update skip locked) s
+        where l.lane = s.lane)
     select i.id, exists (select from kept k where k.effect_id = i.id) from item i;
 end
 $fn$;

@@ -14,7 +14,7 @@ import { settlementOf, unknownHead } from './outcome-settlement.js';
 import type { SendGate } from './send-gate.js';
 import type { Settlement } from './settler.js';
 import type { Targets } from './targets.js';
-import { judge } from './uncertain.js';
+import { happenedLate, judge } from './uncertain.js';
 
 /** What one effect needs from its relay. */
 export interface EffectServices {
@@ -60,6 +60,8 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
     });
     return stop({ ...release, delayMs: NEWER_KIND_MS });
   }
+  const known = happenedLate(effect);
+  if (known !== undefined) return ended(known);
   const quarantined = quarantine(lane, effect);
   if (quarantined !== undefined) return quarantined;
 

@@ -27,6 +27,20 @@ export interface Looking {
   readonly targets: Pick<Targets, 'enter' | 'asked' | 'leave'>;
 }
 
+/** A late answer said that it happened: that is the truth, whatever the kind, and however many processes were lost over it. */
+export function happenedLate({ row, payload }: ClaimedEffect): EndedRecord | undefined {
+  if (payload.evidence !== 'completed') return undefined;
+  const provider = providerId(payload.evidence_provider_id);
+  return {
+    effect: row.effect_id,
+    attempt: row.attempt,
+    pos: String(row.pos),
+    state: 'completed',
+    reason: 'late evidence',
+    ...provider,
+  };
+}
+
 /**
  * Judges a suspect: an effect that an earlier holder of the lane may have sent.
  *
@@ -38,14 +52,6 @@ export async function judge({ env, targets }: Looking, lane: ClaimedLane, effect
   const { row, payload } = effect;
   const { kind } = lane;
   const giveBack = row.trouble !== 'unknown';
-  // A late answer said that it happened: that is the truth, whatever the kind.
-  if (payload.evidence === 'completed') {
-    const provider = providerId(payload.evidence_provider_id);
-    return {
-      act: 'ended',
-      record: { ...head(effect), pos: String(row.pos), state: 'completed', reason: 'late evidence', ...provider },
-    };
-  }
   // An attempt that was exhausted after a possible send is looked up too, whatever the kind.
   if (kind.idempotency === 'key' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
   if (kind.idempotency === 'none' && payload.started_ms_ago === null && row.trouble !== 'unknown')

@@ -143,6 +143,23 @@ describe('uncertain outcomes', () => {
     ]);
   });
 
+  it('late evidence is believed over three lost leases: completed, not a dead letter', async () => {
+    const b = await bench();
+    const refund = counting('refund');
+    await b.effect('x', 'refund');
+    await b.rows(`select * from comanda.route('{"relay":"slow","leaseMs":300,"kinds":[{"kind":"refund","lanes":1}]}')`);
+    await b.rows(
+      `select * from comanda.late_evidence(jsonb_build_object('relay', 'slow', 'items', jsonb_build_array(jsonb_build_object('fence', 0, 'effect', (select id from comanda.effect), 'attempt', 1, 'outcome', 'completed', 'providerId', 'late_1'))))`,
+    );
+    await b.rows('update comanda.lane set lost = 3');
+    await b.relay({ effects: [refund], lease: 500 }).start();
+    await eventually(async () => (await b.rows('select 1 from comanda.outcome')).length > 0, { what: 'an outcome' });
+    expect(await b.rows('select state, provider_id, reason from comanda.outcome')).toEqual([
+      { state: 'completed', provider_id: 'late_1', reason: 'late evidence' },
+    ]);
+    expect(refund.calls.size).toBe(0);
+  });
+
   it('attempts exhausted: failed when nothing can have been applied, unknown when something may', async () => {
     const b = await bench();
     const more = { retry: { maxAttempts: 3, baseDelay: 5, maxDelay: 10 } };

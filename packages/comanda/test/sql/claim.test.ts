@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { engine } from './kit/engine.js';
 import {
+  type Claimed,
   claim,
   claimOne,
   decide,
@@ -163,6 +164,24 @@ describe('suspects', () => {
       await everythingIsDue(s);
     }
     expect(lost).toEqual([0, 1, 2, 3]);
+  });
+
+  test('a holder that comes back with what it learned was slow, not dead: its start does not count', async () => {
+    const s = await engine();
+    await decideInOrder(s, 'a', 1);
+    await route(s);
+    let before: Claimed | undefined;
+    for (let i = 0; i < 6; i++) {
+      const c = await claimOne(s, `r${i}`);
+      expect(c.lost).toBeLessThan(3);
+      expect(await maySend(s, c)).toBe('go');
+      if (before !== undefined) {
+        const late = { relay: `r${i - 1}`, items: [{ ...head(before, 'retry'), fence: before.fence }] };
+        for (const kept of [true, false]) expect(await s.call('late_evidence', late)).toMatchObject([{ kept }]);
+      }
+      before = c;
+      await everythingIsDue(s);
+    }
   });
 
   test('a relay that dies before it was told go does not count against the effect', async () => {

@@ -7,6 +7,8 @@ interface EffectLine {
   readonly ref: string;
   readonly kind: string;
   readonly state: string;
+  /** Why it ended so, or what it waits for. */
+  readonly reason: string | null;
   readonly payload: string;
   readonly unknown: boolean;
 }
@@ -28,7 +30,7 @@ export async function judge(path: Path, stage: Stage, unattended: readonly strin
     if (found.length > 1) duplicated.push(`${ref} was decided ${found.length} times`);
     for (const effect of found) {
       if (!ends.some((end) => end === effect.state))
-        lost.push(`${ref} is ${effect.state}, expected ${ends.join(' or ')}`);
+        lost.push(`${ref} is ${effect.state} (${effect.reason}), expected ${ends.join(' or ')}`);
     }
   }
   for (const { ref, kind, state, payload } of effects) {
@@ -52,7 +54,7 @@ export async function judge(path: Path, stage: Stage, unattended: readonly strin
   };
 }
 
-const EFFECTS = `select s.name as ref, s.kind, s.state, e.payload, s.state = 'unknown' or a.unknown as unknown
+const EFFECTS = `select s.name as ref, s.kind, s.state, coalesce(s.ended_reason, s.blocked_by) as reason, e.payload, s.state = 'unknown' or a.unknown as unknown
   from comanda.effect_state s join comanda.effect e on e.id = s.effect_id
   cross join lateral (select coalesce(bool_or(x.phase = 'look' or x.outcome = 'unknown'), false) as unknown
     from comanda.attempt x where x.effect_id = s.effect_id) a
