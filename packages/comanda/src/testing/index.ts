@@ -15,3 +15,4 @@ export type {
   ProviderDoubleOptions,
   ReceivedRequest,
 } from './provider/types.js';
+export { type TransportUnderTest, transportConformance } from './transport-conformance.js';

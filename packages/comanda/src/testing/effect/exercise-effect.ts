@@ -20,10 +20,16 @@ import { createSkippingClock } from './skipping-clock.js';
 /** What a handler loads when it is first called can take long. */
 const FIRST_CALL_MS = 30_000;
 
+/** Attempts beyond these are like those before. */
+const ATTEMPTS_MAX = 12;
+
+/** Transports measure their own timeout in real time, and the machine may be busy; the waiting is skipped in any case. */
+const TIMEOUT_MIN_MS = 30_000;
+
 /** What {@link exerciseEffect} needs. */
 export interface ExerciseOptions<Input = unknown> {
-  /** What the effect is decided with. It must fit the kind's schema. */
-  readonly input: Input;
+  /** What the effect is decided with; a function makes it from the effect's key, where a payload repeats that. It must fit the kind's schema. */
+  readonly input: Input | ((idempotencyKey: string) => Input);
   /** The provider that the handler talks to; nothing else may talk to it meanwhile. */
   readonly provider: ProviderDouble;
   /** Subject of the decision. Default: `order:ORD-2041`. */
@@ -121,7 +127,8 @@ interface Rehearsal {
 
 function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input>, leaseMs: number): Rehearsal {
   const { provider, seed = 1, subject = 'order:ORD-2041', headers = {} } = options;
-  const payloadText = toJsonText(options.input);
+  const payloadOf = (key: string): string =>
+    toJsonText(typeof options.input === 'function' ? (options.input as (key: string) => Input)(key) : options.input);
   const patienceMs = parseDuration(options.patience ?? '5s', 'patience');
   const random = seeded(seed);
   let keys = 0;
@@ -136,11 +143,11 @@ function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input>, leas
       baseline,
       looksUp: looksUp(kind),
       life: ({ attempts, suffix = '' } = {}) => {
-        const facts = { idempotencyKey: `${key}${suffix}/${kind.kind}`, payloadText, subject, headers };
-        const life = beginLife(
-          attempts === undefined ? world : { ...world, kind: { ...kind, maxAttempts: attempts } },
-          facts,
-        );
+        const idempotencyKey = `${key}${suffix}/${kind.kind}`;
+        const facts = { idempotencyKey, payloadText: payloadOf(idempotencyKey), subject, headers };
+        const timeoutMs = Math.max(kind.timeoutMs, TIMEOUT_MIN_MS);
+        const maxAttempts = Math.min(attempts ?? kind.maxAttempts, ATTEMPTS_MAX);
+        const life = beginLife({ ...world, kind: { ...kind, maxAttempts, timeoutMs } }, facts);
         lives.push(life);
         return life;
       },
