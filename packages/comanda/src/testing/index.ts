@@ -4,6 +4,7 @@ export { type AdapterUnderTest, adapterConformance, type ConformanceCheck } from
 export { type ExerciseOptions, exerciseEffect } from './effect/exercise-effect.js';
 export type { CheckName, EffectReport, Problem, ScenarioResult } from './effect/report.js';
 export { createFakeClock, type FakeClock } from './fake-clock.js';
+export { type EffectInProcess, effectInProcess, type ProcessOptions } from './process/effect-in-process.js';
 export { createProviderDouble, type HttpProviderDouble } from './provider/http-double.js';
 export { createMailDouble, type MailDouble } from './provider/mail-double.js';
 export type {

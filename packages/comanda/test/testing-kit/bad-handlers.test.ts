@@ -28,6 +28,18 @@ const TIMEOUT = 'no answer comes until the timeout, and the provider did nothing
 const REFUSED = 'the connection is refused';
 const BAD_REQUEST = 'the provider refuses for good: 400';
 
+const hourInBody: Pick<Bad, 'check' | 'says' | 'make'> = {
+  check: 'bytes-differ',
+  says: /^attempts of one effect sent different requests to POST \/refunds: .* make them from the input/,
+  make: (url) =>
+    keyed(url, {
+      perform: (_input, context) => {
+        const body = JSON.stringify({ hour: new Date().toISOString().slice(0, 13) });
+        return careful(`${url}/refunds`, { ...refundRequest(context), body }, true);
+      },
+    }),
+};
+
 const badHandlers: readonly Bad[] = [
   {
     name: 'catches every error and reports completed',
@@ -53,21 +65,8 @@ const badHandlers: readonly Bad[] = [
           careful(`${url}/refunds`, { ...refundRequest(context), headers: { 'idempotency-key': randomUUID() } }, true),
       }),
   },
-  {
-    name: 'puts the time into the body',
-    only: ['the clock of the next process is an hour behind'],
-    check: 'bytes-differ',
-    says: /^attempts of one effect sent different requests to POST \/refunds: .* make them from the input/,
-    make: (url) =>
-      keyed(url, {
-        perform: (_input, context) =>
-          careful(
-            `${url}/refunds`,
-            { ...refundRequest(context), body: JSON.stringify({ hour: new Date().toISOString().slice(0, 13) }) },
-            true,
-          ),
-      }),
-  },
+  { ...hourInBody, name: 'puts the time into the body', only: ['the clock of the next process is an hour behind'] },
+  { ...hourInBody, name: 'puts the time there, ahead', only: ['the clock of the next process is an hour ahead'] },
   {
     name: 'puts the number of the attempt into the path of a natural act',
     only: [RESET_AFTER],

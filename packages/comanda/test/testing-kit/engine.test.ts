@@ -141,6 +141,7 @@ it('what the memory of one effect leads to is what the engine leads to', { timeo
       leaseMs: LEASE_MS,
       random: () => 0,
       patienceMs: 30_000,
+      kill: undefined,
     };
     const facts = { idempotencyKey: `${course.kind}/${course.kind}`, payloadText: '{}', subject: '', headers: {} };
     const end = await beginLife(world, facts).toEnd();

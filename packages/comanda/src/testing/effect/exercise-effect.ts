@@ -7,6 +7,7 @@ import { type EffectDefinition, kindOf } from '../../ports/effect-definition.js'
 import type { EffectKind } from '../../ports/effect-kind.js';
 import { repetitionOf } from '../../ports/key-contract.js';
 import { createRegistry } from '../../relay/registry.js';
+import type { EffectInProcess } from '../process/effect-in-process.js';
 import { bookOf } from '../provider/registered.js';
 import type { ProviderDouble } from '../provider/types.js';
 import { contentsOf } from './contents.js';
@@ -134,7 +135,8 @@ function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input>, leas
   let keys = 0;
 
   const stageOf = (baseline: Baseline, lives: Life[], found: Found[], waitMs = patienceMs): Stage => {
-    const world: World = { kind, provider, clock: createSkippingClock(), leaseMs, random, patienceMs: waitMs };
+    const kill = (kind as Partial<EffectInProcess>).kill;
+    const world: World = { kind, provider, clock: createSkippingClock(), leaseMs, random, patienceMs: waitMs, kill };
     keys += 1;
     const key = `exercise:${seed}:${keys}`;
     return {

@@ -51,6 +51,8 @@ export interface World {
   readonly clock: SkippingClock;
   readonly leaseMs: number;
   readonly random: () => number;
+  /** Kills the process in which the handler runs, when it runs in one of its own. */
+  readonly kill: (() => Promise<void>) | undefined;
   /** Real milliseconds for which a handler may do nothing that the provider sees. */
   readonly patienceMs: number;
 }
@@ -112,7 +114,8 @@ export function beginLife(world: World, facts: EffectFacts): Life {
       effects: [{ row, payload }],
       trustedUntil: now + leaseMs,
       heldSince: now,
-      clockGapMs: clock.wallMs() - now,
+      // Its clock was as wrong when it claimed.
+      clockGapMs: clock.wallMs() + (mishap.clockOffMs ?? 0) - now,
       looking: false,
       waiting: false,
       stop,
@@ -131,6 +134,7 @@ export function beginLife(world: World, facts: EffectFacts): Life {
     if (seen === 'died' || (seen === 'holding' && mishap.dies === 'holding')) {
       process.die();
       alive = false;
+      await world.kill?.();
       for (const call of witness.calls.slice(before)) call.dead = true;
       if (seen !== 'died') leftOver.push(settled);
       return;
