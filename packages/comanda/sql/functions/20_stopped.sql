@@ -76,8 +76,9 @@ begin
   if comanda.rows_hidden() then
     return null;
   end if;
+  -- Drain lets through what was claimed before. A claim looks at no run, so that nobody could tell what of a tenant, an actor or an agent that is: for them it holds.
   select case when bool_or(s.scope = 'all' and (s.mode = 'run' or (draining_acts and s.mode = 'drain')))
-      then coalesce(array_agg(s.scope) filter (where s.scope <> 'all' and not (s.mode = 'run' or (draining_acts and s.mode = 'drain'))), '{}') end
+      then coalesce(array_agg(s.scope) filter (where s.scope <> 'all' and not (s.mode = 'run' or (draining_acts and s.mode = 'drain' and s.scope ~ '^(kind|target):'))), '{}') end
     into scopes from comanda.switch s;
   if scopes is null then
     return null;

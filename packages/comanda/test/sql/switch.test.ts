@@ -128,6 +128,24 @@ describe('switched off', () => {
     }
   });
 
+  test.each(['actor:agent', 'agent:bot', 'tenant:acme'])(
+    'drain of %s, which no claim looks at: nothing of it is sent',
+    async (scope) => {
+      const s = await engine();
+      await decide(s, '1', [{}], { tenant: 'acme', actor: { type: 'agent', id: 'bot' } });
+      await turn(s, scope, 'drain');
+      await route(s);
+      const [c] = await claim(s);
+      expect(await maySend(s, c)).toBe(`off:${scope}`);
+      expect(await settle(s, c, 'block', { reason: `switch:${scope}`, giveBack: true })).toBe('ok');
+      await sweep(s);
+      expect(await claim(s), 'it stays parked while it drains').toEqual([]);
+      await turn(s, scope, 'run');
+      await sweep(s);
+      expect(await maySend(s, await claimOne(s))).toBe('go');
+    },
+  );
+
   test('an unknown mode in the table is not run', async () => {
     const s = await engine();
     await decide(s, '1', [{}]);
