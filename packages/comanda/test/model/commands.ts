@@ -192,14 +192,17 @@ const number = fc.nat(59);
 
 /** A list of commands of one run. */
 export const commandLists = (most: number): fc.Arbitrary<Command[]> =>
-  fc.array(
-    fc.oneof(
-      ...(Object.keys(WEIGHTS) as (keyof typeof ACTS)[]).map((name) => ({
-        weight: WEIGHTS[name],
-        arbitrary: fc.tuple(fc.constant(name), number, number, number),
-      })),
+  // Unbiased, so that long lists are as frequent as short ones.
+  fc.noBias(
+    fc.array(
+      fc.oneof(
+        ...(Object.keys(WEIGHTS) as (keyof typeof ACTS)[]).map((name) => ({
+          weight: WEIGHTS[name],
+          arbitrary: fc.tuple(fc.constant(name), number, number, number),
+        })),
+      ),
+      { minLength: 1, maxLength: most, size: 'max' },
     ),
-    { minLength: 1, maxLength: most, size: 'max' },
   );
 
 export function newPlay(w: World, relays: number): Play {

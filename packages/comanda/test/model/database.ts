@@ -65,8 +65,10 @@ begin
     delete from comanda.switch where scope <> 'all'; update comanda.switch set mode = 'run';
     delete from comanda.installation; insert into comanda.installation select * from model.installation; end $f$ $g$, empties);
 end $do$;
-create function model.look() returns jsonb language sql set jit = off as $f$
-  select jsonb_build_object(
+-- plpgsql keeps the plan: planning is what costs here.
+create function model.look() returns jsonb language plpgsql set jit = off as $f$
+begin
+  return jsonb_build_object(
     'holes', (select coalesce(jsonb_agg(u.what || coalesce(' ' || u.effect_id, '')), '[]') from comanda.unattended u),
     'effects', (select coalesce(jsonb_agg(jsonb_build_object('id', s.effect_id, 'state', s.state, 'waiting', w.n, 'arrived', a.p, 'queued', q.p,
         'places', w.n + a.n + q.n, 'outcomes', (select count(*) from comanda.outcome o where o.effect_id = s.effect_id)) order by s.effect_id), '[]')
@@ -75,8 +77,8 @@ create function model.look() returns jsonb language sql set jit = off as $f$
       cross join lateral (select count(*) as n, min(x.id) as p from comanda.effect_arrival x where x.effect_id = s.effect_id) a
       cross join lateral (select count(*) as n, min(x.pos) as p from comanda.effect_queue x where x.effect_id = s.effect_id) q),
     'lanes', (select coalesce(jsonb_agg(jsonb_build_object('lane', l.lane, 'fence', l.fence, 'owner', l.owner, 'parked', l.parked_by, 'trouble', l.trouble)), '[]') from comanda.lane l),
-    'answers', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'effect', r.effect_id, 'action', r.action, 'answer', r.answer) order by r.id), '[]') from comanda.effect_request r))
-$f$;`;
+    'answers', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'effect', r.effect_id, 'action', r.action, 'answer', r.answer) order by r.id), '[]') from comanda.effect_request r));
+end $f$;`;
 
 export async function world(): Promise<World> {
   const s = await engine();
