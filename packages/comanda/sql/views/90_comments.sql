@@ -442,7 +442,7 @@ comment on function comanda.route(jsonb) is
 comment on function comanda.claim(jsonb) is
   'Which due work is mine now? Leases lanes and returns the prefix of each head with equal kind and target. Takes {relay, leaseMs, kinds: [{kind, lanes, batch}]}; batch is 1 for kinds that are not idempotent.';
 comment on function comanda.payloads(jsonb) is
-  'What do my claimed effects say? Takes {effects: [ids], suspects: [ids]}; for suspects also whether an earlier start is unresolved and whether a late answer came.';
+  'What do my claimed effects say? Takes {effects: [ids in the order of the claim], suspects: [ids], laneBytes?}; for suspects also whether an earlier start is unresolved and whether a late answer came. With laneBytes, what is behind the first of a lane only while all together have no more bytes.';
 comment on function comanda.may_send(jsonb) is
   'May these effects be sent now? Asked right before sending: fence, lease, switch, cancellation. Takes {relay, floor: none | agents | agents_and_undeclared, items: [{lane, fence, effect, attempt, suspect, lost, mark, needMs}]}. go, or why not: lost, short, cancel, applied, busy, off: and a scope. With mark it writes the start row.';
 comment on function comanda.settle(jsonb) is

@@ -55,6 +55,8 @@ export const STORED_RESPONSE_MAX_BYTES = 64 * KIB;
 export const STORED_ERROR_MAX_BYTES = 4 * KIB;
 /** Where reading a provider's answer stops and the connection is dropped. */
 export const HTTP_RESPONSE_READ_MAX_BYTES = 1_024 * KIB;
+/** Payloads of one lane that a relay reads together: a claim counts effects, memory counts bytes. The head is read whatever its size. */
+export const LANE_PAYLOADS_MAX_BYTES = 1_024 * KIB;
 export const DECISIONS_PER_CALL_MAX = 10_000;
 
 // JSON

@@ -12,6 +12,8 @@ export interface Engine {
   payloads(request: {
     readonly effects: readonly string[];
     readonly suspects: readonly string[];
+    /** What is behind the head of a lane comes only while all together have no more bytes. */
+    readonly laneBytes: number;
   }): Promise<readonly PayloadRow[]>;
   maySend(request: {
     readonly relay: string;

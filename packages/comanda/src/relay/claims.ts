@@ -1,3 +1,4 @@
+import { LANE_PAYLOADS_MAX_BYTES } from '../kernel/limits.js';
 import { Stop } from '../kernel/stop.js';
 import type { ClaimedRow, KindRequest, PayloadRow } from '../outbox/engine.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
@@ -102,7 +103,8 @@ async function readPayloads(
   const suspects = real.filter((row) => row.suspect || row.trouble === 'unknown').map((row) => row.effect_id);
   for (;;) {
     try {
-      const found = await env.engine.payloads({ effects: real.map((row) => row.effect_id), suspects });
+      const effects = real.map((row) => row.effect_id);
+      const found = await env.engine.payloads({ effects, suspects, laneBytes: LANE_PAYLOADS_MAX_BYTES });
       return new Map(found.map((row) => [row.effect_id, row]));
     } catch (error) {
       env.emit({ type: 'warning', code: 'payloads_failed', message: 'claimed effects could not be read', error });
@@ -116,7 +118,7 @@ function effectsOf(rows: readonly ClaimedRow[], payloads: ReadonlyMap<string, Pa
   const effects: ClaimedEffect[] = [];
   for (const row of rows) {
     const payload = payloads.get(row.effect_id);
-    // The prefix ends where something is missing: order before completeness.
+    // The prefix ends where something is missing, or would be too much at once: order before completeness. What is behind it has its turn with the next claim.
     if (payload === undefined) break;
     effects.push({ row, payload });
   }

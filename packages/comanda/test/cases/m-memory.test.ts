@@ -7,6 +7,8 @@ import { type Bench, bench } from './kit.js';
 
 const LONG = process.env['COMANDA_LONG'] === '1';
 const PROCESS = new URL('./fixtures/memory-process.mjs', import.meta.url);
+/** The short form runs beside other tests: its times are given five times as long. */
+const SLACK = LONG ? 1 : 5;
 /** Figures are printed when a test fails, and asked for with COMANDA_FIGURES=1. */
 const figure = (text: string): void => {
   if (process.env['COMANDA_FIGURES'] === '1') console.log(text);
@@ -34,8 +36,8 @@ async function timedMs(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe.skipIf(process.platform !== 'linux')('a relay with more work than memory', () => {
-  /** A twentieth of the case's size, the whole with COMANDA_LONG=1. */
-  const pending = LONG ? 1_000_000 : 50_000;
+  /** A fiftieth of the case's size, the whole with COMANDA_LONG=1. */
+  const pending = LONG ? 1_000_000 : 20_000;
 
   it('M05: a backlog is read in small pieces: memory stays small, the first claim is quick, numbers are cheap', {
     timeout: 1_800_000,
@@ -51,7 +53,7 @@ describe.skipIf(process.platform !== 'linux')('a relay with more work than memor
     }
     const child = relay(b);
     const { claimedAfterMs } = await child.line<{ claimedAfterMs: number }>((line) => 'claimedAfterMs' in line, 60_000);
-    const work = LONG ? 100_000 : 10_000;
+    const work = LONG ? 100_000 : 4_000;
     await eventually(async () => (await ended(b, 'noop')) > work, {
       withinMs: 600_000,
       everyMs: 100,
@@ -67,9 +69,9 @@ describe.skipIf(process.platform !== 'linux')('a relay with more work than memor
     figure(
       `M05, ${pending} pending: first claim after ${claimedAfterMs} ms, peak ${peak} MB, ${JSON.stringify(times)} ms`,
     );
-    expect(claimedAfterMs, 'the first claim, in ms').toBeLessThan(1_000);
+    expect(claimedAfterMs, 'the first claim, in ms').toBeLessThan(1_000 * SLACK);
     expect(peak, 'the most memory, in MB').toBeLessThan(400);
-    expect(times['gauges'], 'the gauges, in ms').toBeLessThan(5_000);
+    expect(times['gauges'], 'the gauges, in ms').toBeLessThan(5_000 * SLACK);
   });
 
   it('M06: few effects with large payloads: memory is bounded, all are done, small ones elsewhere start at once', {
@@ -88,7 +90,7 @@ describe.skipIf(process.platform !== 'linux')('a relay with more work than memor
       bytes,
     );
     const child = relay(b, { provider: provider.url, kinds: ['scan', 'film', 'note'] });
-    await child.line((line) => line['ready'] === true, 60_000);
+    const { idleMb } = await child.line<{ idleMb: number }>((line) => line['ready'] === true, 60_000);
     await eventually(() => provider.seen('scan') + provider.seen('film') > 4, {
       withinMs: 60_000,
       what: 'the first large ones',
@@ -107,9 +109,9 @@ describe.skipIf(process.platform !== 'linux')('a relay with more work than memor
       what: 'all large ones',
     });
     const peak = peakMb(child.pid);
-    figure(`M06, ${large} of 1 MiB: peak ${peak} MB, small ones after ${startedMs} ms`);
+    figure(`M06, ${large} of 1 MiB: idle ${idleMb} MB, peak ${peak} MB, small ones after ${startedMs} ms`);
     expect(meanwhile, 'large ones were under way').toBeLessThan(large);
-    expect(startedMs, 'until the small ones had started, in ms').toBeLessThan(5_000);
+    expect(startedMs, 'until the small ones had started, in ms').toBeLessThan(5_000 * SLACK);
     expect(peak, 'the most memory, in MB').toBeLessThan(450);
   });
 });

@@ -22,11 +22,6 @@ const WRONG: Readonly<Record<string, readonly [file: string, from: string, to: s
     'when u.uncertain or u.silent then null when u.hp = l.cleared_to',
     'when u.hp = l.cleared_to',
   ],
-  'absent is believed against late evidence': [
-    '25_settle',
-    "where o.j ->> 'mode' = 'absent') x (e)",
-    'where false) x (e)',
-  ],
   'unknown waits for a person who is not told': [
     '25_settle',
     "when u.md = 'block' then 'infinity'::timestamptz",
@@ -66,16 +61,14 @@ const WRONG: Readonly<Record<string, readonly [file: string, from: string, to: s
     "f := pg_sequence_last_value('comanda.fence'::regclass);",
   ],
   'renew after the lease': ['27_renew', 'and s.ready_at > clock_timestamp()', ''],
-  'what waits moves before its time': [
-    '30_sweep',
-    "where w.next_at <= clock_timestamp() and w.reason in ('delayed', 'window')\n        order by",
-    "where w.reason in ('delayed', 'window')\n        order by",
-  ],
 };
 
 const LONG = process.env['COMANDA_LONG'] === '1';
-/** In the short form, a few that are cheap to find. */
-const chosen = Object.entries(WRONG).filter((_, i) => LONG || process.env['COMANDA_FIGURES'] === '1' || i % 3 === 0);
+/** In the short form, those that are found within a few runs. */
+const QUICK = ['unsure is a retry', 'suspects are forgotten at a partial settle', 'a forgotten key is trusted'];
+const chosen = Object.entries(WRONG).filter(
+  ([name]) => LONG || process.env['COMANDA_FIGURES'] === '1' || QUICK.includes(name),
+);
 
 const textOf = (file: string): string =>
   readFileSync(new URL(`../../sql/functions/${file}.sql`, import.meta.url), 'utf8');
@@ -91,7 +84,12 @@ test.each(chosen)('%s: noticed', { timeout: 600_000 }, async (name, [file, from,
   await w.s.client.query(right.replace(from, () => to));
   const started = performance.now();
   try {
-    const found = await sequences(w, 2, { seed: 42, numRuns: 400, endOnFailure: true });
+    const found = await sequences(w, 2, {
+      seed: 42,
+      numRuns: 400,
+      endOnFailure: true,
+      interruptAfterTimeLimit: 240_000,
+    });
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     if (process.env['COMANDA_FIGURES'] === '1')
       console.log(

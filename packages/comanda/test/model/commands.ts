@@ -152,6 +152,31 @@ const ACTS = {
     const e = pick(c % 4 > 0 && likely.length > 0 ? likely : all, a);
     return e === undefined ? false : ask(p.w, p.m, e, action, c);
   },
+  /** A whole attempt, so that a run gets deep: claimed, judged, sent, answered; something of it may be left undone. */
+  work: async (p, a, b, c) => {
+    const relay = relayOf(p, a);
+    if (relay.held.length === 0) await claim(p.w, p.m, relay, ALL, 1 + (b % 3), 100);
+    await check(p.w, p.m, p.before);
+    for (const h of [...relay.held].slice(0, 1 + (c % 3))) {
+      if (h.stage === 'claimed') await step(p.w, p.m, relay, h, true);
+      await check(p.w, p.m, p.before);
+      if (h.stage === 'go')
+        await send(p.w, p.m, relay, h, given((['accepted', 'flying', 'lost'] as const)[(b + c) % 3]));
+      await check(p.w, p.m, p.before);
+      if (h.stage === 'sent' && c % 5 > 0)
+        await answer(p.w, p.m, relay, h, given(pick(OUTCOMES, b >> 1)), c % 4, 'hold');
+      await check(p.w, p.m, p.before);
+    }
+  },
+  /** Long enough for everything to be due again, looked after. */
+  later: async (p) => {
+    await p.w.pass(5);
+    p.m.now += 5;
+    for (const x of p.m.wires) if (x.fate === 'flying' && p.m.now >= x.until) x.fate = 'lost';
+    await sweep(p.w, p.m);
+    await check(p.w, p.m, p.before);
+    await route(p.w, p.m, relayOf(p, 0), 0);
+  },
   switch: (p, a, b) => turn(p.w, p.m, given(pick(SCOPES, a)), given(pick(MODES, b))),
   run: async (p, a) => {
     const scope = pick(
@@ -181,6 +206,8 @@ const WEIGHTS: Readonly<Record<keyof typeof ACTS, number>> = {
   pass: 12,
   sweep: 8,
   cancel: 4,
+  work: 16,
+  later: 10,
   ask: 7,
   switch: 2,
   run: 4,

@@ -6,10 +6,10 @@ import { heal } from './heal.js';
 /** Commands in one run at most. */
 const MOST = 120;
 
-export interface Found extends fc.RunDetails<[Command[]]> {
+export type Found = fc.RunDetails<[Command[]]> & {
   /** Commands that did something. */
   readonly commands: number;
-}
+};
 
 /** Plays lists of commands, each on an empty database, and heals afterwards. */
 export async function sequences(w: World, relays: number, parameters: fc.Parameters<[Command[]]>): Promise<Found> {

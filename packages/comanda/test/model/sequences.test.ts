@@ -11,7 +11,7 @@ beforeAll(async () => {
 const env = (name: string): number | undefined =>
   process.env[name] === undefined ? undefined : Number(process.env[name]);
 const minutes = env('COMANDA_MODEL_MINUTES') ?? (process.env['COMANDA_LONG'] === '1' ? 60 : undefined);
-const runs = env('COMANDA_MODEL_RUNS') ?? (minutes === undefined ? 60 : 10_000_000);
+const runs = env('COMANDA_MODEL_RUNS') ?? (minutes === undefined ? 40 : 10_000_000);
 const seed = env('COMANDA_MODEL_SEED') ?? Date.now() % 2 ** 31;
 const path = process.env['COMANDA_MODEL_PATH'];
 
