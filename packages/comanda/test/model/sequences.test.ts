@@ -22,7 +22,7 @@ test.each([2, 3])(
     const started = performance.now();
     const found = await sequences(w, relays, {
       seed: seed + relays,
-      ...(path === undefined ? {} : { path, seed }),
+      ...(path === undefined ? {} : { path, seed, endOnFailure: true }),
       numRuns: runs,
       ...(minutes === undefined ? {} : { interruptAfterTimeLimit: (minutes * 60_000) / 2 }),
     });
