@@ -8,7 +8,7 @@ import type { SoakResult } from '../src/soak/result.js';
 const SECONDS = 12;
 
 describe('the soak', () => {
-  it(`${SECONDS} seconds of kills, pauses, cuts and restarts: the books balance, and nothing is unattended at any look`, async () => {
+  it('some seconds of kills, pauses, cuts and restarts: the books balance, and nothing is unattended at any look', async () => {
     const main = new URL('../dist/soak/main.js', import.meta.url);
     const child = spawnNode(main, ['--minutes', String(SECONDS / 60), '--seed', '4', '--rate', '12', '--json']);
     const result = await child.line<SoakResult & { problems: readonly string[] }>(
