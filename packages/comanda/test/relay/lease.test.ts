@@ -231,6 +231,49 @@ describe('leases', () => {
     expect([...slow.calls.values()]).toEqual([1]);
   });
 
+  it('D11: while ten providers take their time, no session of the relay is in a transaction and no row is locked', async () => {
+    const b = await bench();
+    let release: () => void = () => {};
+    const answered = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = counting(
+      'slow',
+      async () => {
+        await answered;
+        return completed();
+      },
+      { concurrency: 10 },
+    );
+    for (let n = 0; n < 10; n += 1) await b.effect(`D11-${n}`, 'slow', n % 2 === 0 ? { orderingKey: `lane-${n}` } : {});
+    const pool = b.database.pool(4, { application_name: 'the relay' });
+    await b.relay({ effects: [slow], database: pgStandalone(pool), lease: 3_000 }).start();
+    await eventually(() => slow.calls.size === 10, { what: 'ten handlers at work' });
+    const judge = await b.database.connect();
+    let renewed = 0;
+    const samples = async (): Promise<boolean> => {
+      const open = await judge.query(
+        `select state, query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'
+           and application_name = 'the relay' and clock_timestamp() - state_change > interval '200 ms'`,
+      );
+      expect(open.rows).toEqual([]);
+      const { rows } = await judge.query(
+        `select (select count(*)::int from (select from comanda.effect for update skip locked) x) as effects,
+           (select count(*)::int from (select from comanda.effect_queue for update skip locked) x) as queued`,
+      );
+      expect(rows).toEqual([{ effects: 10, queued: 10 }]);
+      const lanes = await judge.query('select min(ready_at)::text as until from comanda.lane');
+      if (lanes.rows[0].until !== before) renewed += 1;
+      before = lanes.rows[0].until;
+      return renewed >= 3;
+    };
+    let before: string | undefined;
+    await eventually(samples, { what: 'leases being renewed again and again, and nothing else being held' });
+    release();
+    await eventually(() => ended(b), { what: 'the effects' });
+    expect([...slow.calls.values()].every((n) => n === 1)).toBe(true);
+  });
+
   it('D14: PostgreSQL goes away while an effect runs: the outcome is written when it is back', async () => {
     const b = await bench();
     const proxy = await startTcpProxy({ port: Number(new URL(b.database.url).port) });
