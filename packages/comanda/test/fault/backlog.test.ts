@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { bench } from '../relay/setup.js';
 import { decisionOf, judges, LONG, worker } from './kit.js';
 
-/** The short form is a twentieth of the case. */
-const TOTAL = LONG ? 200_000 : 10_000;
+/** The short form is a fortieth of the case. */
+const TOTAL = LONG ? 200_000 : 5_000;
 const IN_FLIGHT = 100;
 const WITHIN_MS = LONG ? 1_500_000 : 90_000;
 const LIMIT_KB = 400 * 1024;
@@ -56,7 +56,7 @@ describe('a huge backlog', () => {
   );
 
   it('M06: effects of 1 MiB each, at the default concurrency: memory is bounded, all are done, and small ones start meanwhile', async () => {
-    const count = LONG ? 300 : 60;
+    const count = LONG ? 300 : 40;
     const b = await bench();
     const books = await judges();
     await b.rows(

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterThisTest, eventually, serverUser, temporaryFolder } from '@comanda/test-support';
+import { afterThisTest, eventually, programPath, serverUser, temporaryFolder } from '@comanda/test-support';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { inPgTransaction } from '../../src/adapters/pg/index.js';
 import { decide } from '../../src/index.js';
@@ -12,17 +12,21 @@ import { ownServer } from './own-server.js';
 function smallDisk(context: TestContext, megabytes: number): string {
   const folder = temporaryFolder('disk');
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'pipe' });
+    run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
   } catch {
     context.skip(
       'a small file system cannot be mounted here. To run this test: be root on Linux, with the right to mount',
     );
   }
-  afterThisTest(() => void execFileSync('umount', ['-l', folder]));
+  afterThisTest(() => run('umount', ['-l', folder]));
   const user = serverUser();
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o755);
   return folder;
+}
+
+function run(program: string, args: readonly string[]): void {
+  execFileSync(programPath(program) ?? program, [...args], { stdio: 'pipe' });
 }
 
 /** Fills the file system to its last byte. */

@@ -5,7 +5,7 @@ import { type Child, type ProviderHandle, spawnNode, startGateway, startMail } f
 export const LONG = process.env['COMANDA_LONG'] === '1';
 
 /** One kind of each contract: a key, natural, none with a look-up, none without. */
-export const KINDS = ['keyed', 'natural', 'looked', 'blind'] as const;
+const KINDS = ['keyed', 'natural', 'looked', 'blind'] as const;
 
 /** Asks an installation. */
 export type Ask = <Row = Record<string, unknown>>(sql: string, params?: readonly unknown[]) => Promise<Row[]>;
