@@ -31,3 +31,5 @@ try {
   console.error(error instanceof TypeError ? `${error.message}\n\n${USAGE}` : error);
   process.exitCode = 2;
 }
+// Without a word the runtime waits for sockets that were half open when their other end was killed, and waits for ever.
+process.exit();
