@@ -1,7 +1,7 @@
 import { eventually, startGateway, startTcpProxy, withDeadline } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
 import { pgStandalone } from '../../src/adapters/pg/index.js';
-import { completed } from '../../src/index.js';
+import { completed, defineEffect } from '../../src/index.js';
 import { systemClock } from '../../src/kernel/clock.js';
 import { createRelay } from '../../src/relay/index.js';
 import { bench, counting, relayProcess } from './setup.js';
@@ -143,6 +143,35 @@ describe('leases', () => {
     expect(check.calls.size).toBe(1_000);
     expect([...check.calls.values()].every((n) => n === 1)).toBe(true);
     expect(holes).toEqual([]);
+  });
+
+  it('owner, fence and start row are on record, for everybody, before anything leaves', async () => {
+    const b = await bench();
+    const seen: Record<string, unknown> = {};
+    const look = (kind: string, idempotency: 'key' | 'none') =>
+      defineEffect({
+        kind,
+        idempotency,
+        onUnknown: 'ask-human',
+        perform: async (_input, context) => {
+          const [row] = await b.rows(
+            `select s.relay is not null as owned, s.fence::text = $2 as same_fence,
+                exists (select from comanda.attempt a where a.effect_id = s.effect_id and a.fence = s.fence and a.phase = 'start') as started
+              from comanda.effect_state s where s.idempotency_key = $1`,
+            [context.idempotencyKey, context.fence],
+          );
+          seen[kind] = row;
+          return completed();
+        },
+      });
+    await b.effect('before', 'keyed');
+    await b.effect('before-2', 'mail');
+    await b.relay({ effects: [look('keyed', 'key'), look('mail', 'none')] }).start();
+    await eventually(() => ended(b), { what: 'both effects' });
+    expect(seen).toEqual({
+      keyed: { owned: true, same_fence: true, started: false },
+      mail: { owned: true, same_fence: true, started: true },
+    });
   });
 
   it('L13: leases and timeouts that overflow are refused with the allowed range', () => {

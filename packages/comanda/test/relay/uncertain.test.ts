@@ -79,6 +79,34 @@ describe('uncertain outcomes', () => {
     ]);
   });
 
+  it('what must not be repeated is claimed one at a time, what its key protects is not', async () => {
+    const b = await bench();
+    for (const kind of ['keyed', 'natural', 'none'] as const) {
+      await b.decide({
+        key: kind,
+        effects: [1, 2, 3].map((n) => ({ kind, name: `e${n}`, orderingKey: kind })),
+      });
+    }
+    const effects = {
+      keyed: counting('keyed'),
+      natural: counting('natural', undefined, { idempotency: 'natural' }),
+      none: counting('none', undefined, { idempotency: 'none', onUnknown: 'ask-human' }),
+    };
+    // Everything is routed before anybody claims, so that a lane has all its effects when it is claimed.
+    await b.rows(`select from comanda.route('{"relay": "r0", "leaseMs": 1000, "kinds": []}')`);
+    const claims: Record<string, number> = {};
+    for (const [kind, effect] of Object.entries(effects)) {
+      const relay = b.relay({ effects: [effect] });
+      await relay.start();
+      const done = async () =>
+        Object.entries(await b.states()).every(([key, s]) => !key.startsWith(kind) || s === 'completed');
+      await eventually(done, { what: kind });
+      await relay.stop();
+      claims[kind] = relay.events.filter((event) => event.type === 'claimed').length;
+    }
+    expect(claims).toEqual({ keyed: 1, natural: 3, none: 3 });
+  });
+
   it('a look-up that cannot tell is repeated, and then a person is asked', async () => {
     const b = await bench();
     const answers: ReconcileResult[] = [

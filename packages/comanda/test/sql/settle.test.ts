@@ -1,3 +1,4 @@
+import { eventually } from '@comanda/test-support';
 import { describe, expect, test } from 'vitest';
 import { claimed, first } from './kit/claimed-lane.js';
 import type { Engine } from './kit/engine.js';
@@ -5,11 +6,14 @@ import {
   ask,
   type Claimed,
   claimOne,
+  decide,
   ended,
   everythingIsDue,
   head,
+  holes,
   LEASE_MS,
   lane,
+  route,
   settle,
   state,
 } from './kit/steps.js';
@@ -132,6 +136,32 @@ describe('only the owner settles', () => {
     const { s, c } = await claimed(1);
     const request = { leaseMs: LEASE_MS, lanes: [{ lane: 'k:a', fence: first(c).fence, ...change }] };
     expect(await s.sqlstate('select * from comanda.settle($1::text::jsonb)', [JSON.stringify(request)])).toBe('CM009');
+  });
+
+  test('what arrived while settle waited for its lane is seen: the lane stays', async () => {
+    const { s, c } = await claimed(1);
+    const [arrived] = await decide(s, 'later', [{ orderingKey: 'a' }]);
+    const router = await s.session();
+    await router.rows('begin');
+    // Stands between whatever settle has read so far and the lock of the lane.
+    await router.rows('lock table comanda.lane in exclusive mode');
+    const settling = await s.session();
+    const { pid } = await settling.row<{ pid: number }>('select pg_backend_pid() as pid');
+    const settled = settle(settling, first(c), 'next', { ended: [ended(first(c))] });
+    await eventually(
+      async () =>
+        (
+          await s.rows(`select from pg_locks where pid = $1 and not granted and relation = 'comanda.lane'::regclass`, [
+            pid,
+          ])
+        ).length > 0,
+      { what: 'settle at the lock' },
+    );
+    await route(router, { kinds: [] });
+    await router.rows('commit');
+    expect(await settled).toBe('ok');
+    expect(await holes(s)).toEqual([]);
+    expect((await claimOne(s)).effect_id).toBe(arrived);
   });
 
   test('one lane twice in a call is refused: two modes cannot both hold', async () => {
