@@ -5,6 +5,7 @@ import { adrIndex } from './adr-index.mjs';
 import { errorSections, errorTable } from './errors.mjs';
 import { classificationTable } from './http-classification.mjs';
 import { limitsTable } from './limits.mjs';
+import { mutationTable } from './mutations.mjs';
 import { optionsTable } from './options.mjs';
 import { profilesTable } from './profiles.mjs';
 import { smtpTable } from './smtp-classification.mjs';
@@ -27,7 +28,9 @@ export async function makeFragments(root) {
       built('ports/key-contract.js'),
       built('transports/smtp/classify.js'),
     ]);
+  const { MUTATIONS } = await load(join(root, 'proof/dist/mutants/mutations.js'));
   return {
+    mutations: mutationTable(MUTATIONS),
     'error-table': errorTable(ERRORS),
     'error-sections': errorSections(ERRORS),
     'effect-diagram': stateDiagram(states.EFFECT_STATES, states.EFFECT_INITIAL_STATES, states.EFFECT_TRANSITIONS),

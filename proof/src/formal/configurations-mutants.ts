@@ -1,0 +1,117 @@
+import { calm } from './budgets.js';
+import type { Configuration } from './configuration.js';
+
+/** Each takes one rule away. A mutant that is not caught says that the model does not see what the rule is for. */
+export const MUTANTS: readonly Configuration[] = [
+  mutant('no-fence', 'settle and may_send do not compare the fence', ['S4'], '-DM_NO_FENCE', '-DPAUSES=1'),
+  mutant('fence-by-attempt', 'the fence is the number of the attempt', ['S4'], '-DM_FENCE_BY_ATTEMPT', '-DPAUSES=1'),
+  mutant('state-only', 'settle asks only whether the lane is leased', ['S4'], '-DM_STATE_ONLY', '-DPAUSES=1'),
+  mutant('two-routers', 'two routers at once', ['S5'], '-DM_TWO_ROUTERS'),
+  mutant(
+    'two-routers-no-belt',
+    'and they queue what they saw, not what they deleted',
+    ['S5'],
+    '-DM_TWO_ROUTERS',
+    '-DM_NO_ROUTE_BELT',
+  ),
+  mutant(
+    'suspects-forgotten',
+    'a partial settle forgets the other suspects',
+    ['S1'],
+    '-DM_SUSPECTS_FORGOTTEN',
+    '-DCANCELS=1',
+    '-DNONE_MASK=0',
+    '-DCRASHES=1',
+  ),
+  mutant(
+    'batch-of-none',
+    'more than one effect without idempotency in a claim, suspects forgotten',
+    ['S2b'],
+    '-DM_SUSPECTS_FORGOTTEN',
+    '-DBATCH_ANY',
+    '-DNONE_MASK=3',
+    '-DCRASHES=1',
+  ),
+  mutant(
+    'batch-of-natural',
+    'more than one natural effect in a claim',
+    ['S3b'],
+    '-DBATCH_ANY',
+    '-DNATURAL_MASK=3',
+    '-DNONE_MASK=0',
+    '-DCRASHES=1',
+  ),
+  mutant('cancel-deletes', 'cancel() deletes queue rows', ['S5'], '-DM_CANCEL_DELETES', '-DCANCELS=1'),
+  mutant('switch-at-claim', 'the switch is read at the claim only', ['S6'], '-DM_SWITCH_AT_CLAIM', '-DSWITCHES=1'),
+  mutant(
+    'absent-at-once',
+    'a look-up right after the lease is believed',
+    ['S2a', 'S2b'],
+    '-DM_ABSENT_AT_ONCE',
+    '-DPAUSES=1',
+  ),
+  mutant(
+    'lane-deleted-unseen',
+    'settle decides from an older snapshot that the lane is empty',
+    ['S5'],
+    '-DM_LANE_DELETED_UNSEEN',
+  ),
+  mutant(
+    'not-prefix',
+    'after a failure the claim goes on with the next effect',
+    ['S3a'],
+    '-DM_NOT_PREFIX',
+    '-DNONE_MASK=0',
+    '-DFAULTS=1',
+  ),
+  mutant('no-commit-lock', 'positions are drawn without the lock of the lane', ['S3a', 'S3b'], '-DM_NO_COMMIT_LOCK'),
+  mutant('edge-triggered', 'only the act of switching unparks', ['S7'], '-DM_EDGE_TRIGGERED', '-DSWITCHES=1'),
+  mutant(
+    'stale-resolve',
+    "a person's word about one unknown is applied to the next",
+    ['S2a', 'S2b'],
+    '-DM_STALE_RESOLVE',
+    '-DPEOPLE=1',
+    '-DFAULTS=2',
+  ),
+  mutant('repeated-settle', 'a settle that is repeated counts twice', ['S4'], '-DM_REPEATED_SETTLE', '-DREPLIES=1'),
+  mutant(
+    'unsure-is-retry',
+    'an attempt in doubt leaves no suspect',
+    ['S1'],
+    '-DM_RETRY_UNSURE',
+    '-DCANCELS=1',
+    '-DFAULTS=1',
+    '-DNONE_MASK=0',
+  ),
+  mutant(
+    'cancel-of-suspect',
+    'a suspect is cancelled on request',
+    ['S1'],
+    '-DM_CANCEL_SUSPECT',
+    '-DCANCELS=1',
+    '-DCRASHES=1',
+    '-DNONE_MASK=0',
+  ),
+  mutant(
+    'no-request-sweep',
+    'nobody answers requests that came too late',
+    ['S7'],
+    '-DM_NO_REQUEST_SWEEP',
+    '-DCANCELS=1',
+  ),
+  mutant('unknown-is-retry', 'an unknown outcome is tried again', ['S2a', 'S2b'], '-DM_UNKNOWN_RETRIED', '-DFAULTS=1'),
+  mutant(
+    'late-evidence',
+    'late evidence is not looked at again',
+    ['S2b'],
+    '-DM_LATE_EVIDENCE',
+    '-DA_PAUSE',
+    '-DNOT_THE_PROVIDER',
+    '-DPAUSES=1',
+  ),
+];
+
+function mutant(name: string, about: string, broken: string[], ...given: string[]): Configuration {
+  return { name, about, flags: calm(...given), search: 'states', expect: 'caught', broken, quick: true };
+}
