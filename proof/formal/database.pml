@@ -244,8 +244,8 @@ inline end_effect(e, how) {
 #endif
 #endif
 
-/* Late: what was learned is kept. */
-inline late_evidence() {
+/* Late: what was learned is kept. A start of a holder that was slow, not dead, no longer counts; that the lane was taken over stays. */
+inline late_evidence(l) {
   if
   :: done0 != NO && place[done0] != ENDED -> evidence[done0] = 1
   :: else
@@ -253,7 +253,14 @@ inline late_evidence() {
   if
   :: done1 != NO && place[done1] != ENDED -> evidence[done1] = 1
   :: else
-  fi }
+  fi;
+#ifdef M_TAKE_OVER_FORGOTTEN
+  if
+  :: !rowlock[l] && lost[l] && head_said && IS_HEAD(c) -> lost[l] = 0
+  :: else
+  fi
+#endif
+}
 
 /* The lane's row after a settlement whose head is now h; everything on the right is the row as it was. */
 inline write_lane(l, h) {

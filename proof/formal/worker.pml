@@ -192,7 +192,7 @@ write:
   atomic { !rowlock[l] ->                          /* busy: asked again */
     was_trouble = 0; was_lost = 0; was_looked = 0; as_none = 0; saw_run = 0;
     if
-    :: !MINE(l) -> printf("relay %d settles too late\n", r); late_evidence(); goto idle
+    :: !MINE(l) -> printf("relay %d settles too late\n", r); late_evidence(l); goto idle
     :: else
     fi;
     printf("relay %d settles effect %d: <mode %d> <end %d>\n", r, c, mode, fin);

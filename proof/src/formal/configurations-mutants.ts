@@ -110,6 +110,15 @@ export const MUTANTS: readonly Configuration[] = [
     '-DNOT_THE_PROVIDER',
     '-DPAUSES=1',
   ),
+  mutant(
+    'take-over-forgotten',
+    'a holder that comes back late makes the lane look as if nobody had taken it over',
+    ['S2a', 'S2b'],
+    '-DM_TAKE_OVER_FORGOTTEN',
+    '-DSWITCHES=1',
+    '-DPAUSES=1',
+    '-DFAULTS=1',
+  ),
 ];
 
 function mutant(name: string, about: string, broken: string[], ...given: string[]): Configuration {

@@ -16,8 +16,9 @@ begin
             f.e ->> 'errorClass', f.e ->> 'errorText', f.e ->> 'response', (f.e ->> 'ms')::int from fresh f
         returning effect_id),
     -- Who comes back with an answer was slow, not dead: its start does not count against the head. A lane that somebody holds at this moment is left alone.
+    -- That the lane was taken over stays: what left under the lease that ended is waited for before anybody looks it up.
     slow as (
-      update comanda.lane l set lost = l.lost - 1
+      update comanda.lane l set lost = greatest(l.lost - 1, 1)
         from (select x.lane from comanda.lane x where x.lost > 0
             and x.lane = any (array(select coalesce('k:' || e.ordering_key, 'e:' || e.id) from kept k join comanda.effect e on e.id = k.effect_id))
             and (select h.effect_id from comanda.effect_queue h where h.lane = x.lane order by h.pos limit 1) = any (array(select k.effect_id from kept k))

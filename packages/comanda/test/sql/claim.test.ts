@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { engine } from './kit/engine.js';
 import {
-  type Claimed,
   claim,
+  type Claimed,
   claimOne,
   decide,
   decideInOrder,
@@ -16,6 +16,8 @@ import {
   settle,
   state,
   states,
+  sweep,
+  turn,
 } from './kit/steps.js';
 
 describe('what a claim takes', () => {
@@ -182,6 +184,23 @@ describe('suspects', () => {
       before = c;
       await everythingIsDue(s);
     }
+  });
+
+  test('a holder that comes back without an answer does not shorten the wait for what it has sent', async () => {
+    const s = await engine();
+    await decideInOrder(s, 'a', 1);
+    await route(s);
+    const c = await claimOne(s, 'slow');
+    expect(await maySend(s, c, { mark: true })).toBe('go');
+    await everythingIsDue(s);
+    await turn(s, 'target:mail', 'stop');
+    expect(await claim(s), 'parked').toEqual([]);
+    const late = { relay: 'slow', items: [{ ...head(c, 'unknown'), fence: c.fence }] };
+    expect(await s.call('late_evidence', late)).toMatchObject([{ kept: true }]);
+    await turn(s, 'target:mail', 'run');
+    await sweep(s);
+    // `lost` without `looks` is what makes a relay wait for lease end + timeout before it looks up.
+    expect(await claimOne(s)).toMatchObject({ suspect: true, lost: 1, looks: 0 });
   });
 
   test('a relay that dies before it was told go does not count against the effect', async () => {
