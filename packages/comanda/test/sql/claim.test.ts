@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { engine } from './kit/engine.js';
 import {
-  claim,
   type Claimed,
+  claim,
   claimOne,
   decide,
   decideInOrder,
