@@ -1,7 +1,7 @@
 import { type Child, eventually } from '@comanda/test-support';
 import { describe, expect, it } from 'vitest';
 import { bench } from '../relay/setup.js';
-import { decisionOf, judges, LONG, worker } from './kit.js';
+import { judges, LONG, worker } from './kit.js';
 
 /** The short form is a fortieth of the case. */
 const TOTAL = LONG ? 200_000 : 5_000;
@@ -54,26 +54,4 @@ describe('a huge backlog', () => {
     },
     2 * WITHIN_MS + 60_000,
   );
-
-  it('M06: effects of 1 MiB each, at the default concurrency: memory is bounded, all are done, and small ones start meanwhile', async () => {
-    const count = LONG ? 300 : 40;
-    const b = await bench();
-    const books = await judges();
-    await b.rows(
-      `select count(*) from generate_series(1, $1::int) n cross join lateral comanda.decide(jsonb_build_object('key', 'large-' || n,
-         'actor', '{"type":"system","id":"t"}'::jsonb, 'effects', jsonb_build_array(jsonb_build_object('kind', 'keyed',
-           'payload', jsonb_build_object('reference', n, 'text', repeat('x', 1040000))))))`,
-      [count],
-    );
-    await books.gateway.control({ rates: { acceptSlow: 1 }, slowMs: 500 });
-    const relay = worker(b.database.pooledUrl, books, { leaseMs: 10_000, timeoutMs: 20_000 });
-    await eventually(() => books.gateway.entries('accepted').length > 5, { withinMs: 30_000, what: 'large effects' });
-    await b.decide(decisionOf('small', ['looked']));
-    await eventually(() => books.mail.entries('accepted').length === 1, { withinMs: 10_000, what: 'the small one' });
-    const ended = async () =>
-      (await b.rows<{ n: number }>('select count(*)::int as n from comanda.outcome'))[0]?.n === count + 1;
-    await eventually(ended, { withinMs: 120_000, everyMs: 100, what: 'all' });
-    expect(await residentKb(relay)).toBeLessThan(450 * 1024);
-    expect((await books.gateway.stats()).accepted).toBe(count);
-  }, 200_000);
 });
