@@ -180,7 +180,7 @@ async function hold(w: World, m: Model, relay: Relay, rows: readonly Claimed[], 
 }
 
 /** Is this claim still the lane's? */
-export function isOwner(m: Model, h: Held): boolean {
+function isOwner(m: Model, h: Held): boolean {
   const lane = m.lanes.get(h.lane);
   return lane?.holder !== undefined && lane.fence === h.fence;
 }

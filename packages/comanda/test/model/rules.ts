@@ -26,13 +26,13 @@ export function leave(m: Model, e: Effect): void {
 }
 
 /** What a holder that is gone had in its hands may have been sent. */
-export function doubtAll(lane: Lane): void {
+function doubtAll(lane: Lane): void {
   for (const e of lane.holder?.inflight ?? []) e.doubt = true;
   lane.holder = undefined;
 }
 
 /** May this lane be taken now, and is it one that a closed scope puts aside instead? */
-export function isDue(m: Model, lane: Lane): boolean {
+function isDue(m: Model, lane: Lane): boolean {
   return lane.parked === undefined && (lane.holder === undefined ? lane.dueAt : lane.holder.until) <= m.now;
 }
 
