@@ -69,7 +69,11 @@ export const OF_TYPESCRIPT: readonly Mutation[] = [
     edits: [
       {
         file: 'packages/comanda/src/adapters/pg/index.ts',
-        old: '  return { query: (text, params) => rows(pool, text, params) };\n',
+        old: `  return {
+    query: (text, params, withinMs) =>
+      rows(pool, withinMs === undefined ? text : { text, query_timeout: withinMs }, params),
+  };
+`,
         new: `  let held: PgPoolClientLike | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const one = async <Row>(text: string, params: readonly unknown[]): Promise<readonly Row[]> => {
