@@ -33,8 +33,17 @@ export function figuresOf(recorded: readonly Pick<Recorded, 'boundaries'>[], kil
   };
 }
 
-/** Nothing lost, nothing twice, nothing unattended, every unknown cleared up, and no boundary that was only aimed at. */
-export function isProven(figures: Figures): boolean {
+/**
+ * Nothing lost, nothing twice, nothing unattended, every unknown cleared up, and hardly a boundary that was only aimed at.
+ *
+ * @param unreachedShare of the kills, that may have found their boundary not come again
+ */
+export function isProven(figures: Figures, unreachedShare: number): boolean {
   const { kills, lost, duplicated, unattended, unknown, reconciled, wrong, unreached } = figures;
-  return kills > 0 && lost + duplicated + unattended + wrong + unreached === 0 && unknown === reconciled;
+  return (
+    kills > 0 &&
+    lost + duplicated + unattended + wrong === 0 &&
+    unknown === reconciled &&
+    unreached <= unreachedShare * (kills + unreached)
+  );
 }

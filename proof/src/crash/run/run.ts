@@ -1,19 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Child } from '@comanda/test-support';
 import pg from 'pg';
 import type { KindName } from '../kinds.js';
 import { IDLE } from '../paths/control.js';
 import type { Path } from '../paths/path.js';
-import type { Act } from '../processes/configuration.js';
 import type { BookEntry } from '../stage/book.js';
-import { type ActEnd, perform, startRelay } from '../stage/hand.js';
-import { clearUp } from '../stage/person.js';
-import { createStage, type Stage } from '../stage/stage.js';
+import { startRelay } from '../stage/hand.js';
+import { createStage } from '../stage/stage.js';
 import type { Aim, Boundary } from '../watch/boundary.js';
 import type { Polls } from '../watch/polls.js';
 import { createTap, type Tap } from '../watch/tap.js';
+import { actOf, dieWhen, dismiss } from './cast.js';
 import { judge } from './judge.js';
+import { leftBehind, rest } from './rest.js';
 import type { Verdict } from './verdict.js';
 import { type Addresses, type Watched, watch, watchRelay } from './victims.js';
 import { LEASE_MS, TIMEOUT_MS, type World } from './world.js';
@@ -33,10 +31,6 @@ export interface RunEnd {
   readonly left: string;
   readonly verdict: Verdict;
 }
-
-/** A dead relay's lease is long enough that the relay under test is ready before it ends. */
-const PREDECESSOR_LEASE_MS = 4_000;
-const REST_MS = 40_000;
 
 /** Plays a scene on a database of its own, kills where `aim` says, lets other processes go on from there, and judges. */
 export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): Promise<RunEnd> {
@@ -85,7 +79,6 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     tap.begin();
   };
   const goOn = async (): Promise<() => Promise<void>> => {
-    if (path.victim === 'relay') await Promise.race([tap.killed, gone(watched, path)]);
     await look();
     left = await leftBehind(stage);
     return await startRelay(rescuer, { ...unwatched, ...times });
@@ -97,6 +90,7 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
       await dieWhen(stage, world.relays.take(), path.predecessorDiesWhen, { ...unwatched, ...times });
     await start();
     const rescue = tap.killed.then(goOn);
+    rescue.catch(() => undefined); // said where it is waited for
     await path.play(stage);
     let stop = tap.hasKilled ? await rescue : undefined;
     if (stop === undefined && (path.stops === true || path.victim === 'caller'))
@@ -119,81 +113,4 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     await fetch(`${base}/${id}/book`, { method: 'DELETE' });
     await database.release();
   }
-}
-
-/** What was not killed is used again; what cannot be stopped in order is killed. */
-async function dismiss(one: Watched, tap: Tap, staff: World['relays']): Promise<void> {
-  tap.end();
-  if (!one.isGone()) await one.dismiss().catch(() => one.child.kill());
-  one.close();
-  staff.giveBack(one.child);
-}
-
-/** Until every effect has ended; whom nobody else can ask, a person answers. */
-async function rest(stage: Stage, path: Path, look: () => Promise<void>): Promise<void> {
-  const until = performance.now() + REST_MS;
-  const names = Object.keys(path.ends);
-  const open = async (): Promise<boolean> => {
-    const rows = await stage.query<{ ref: string; state: string }>(
-      'select name as ref, state from comanda.effect_state',
-    );
-    if (rows.some(({ state }) => state === 'unknown')) await clearUp(stage);
-    return !names.every((name) => rows.some(({ ref, state }) => ref === name && ENDED.includes(state)));
-  };
-  // Whatever is still open then is found by the judge.
-  while ((await open()) && performance.now() < until) await delay(60);
-  await look();
-}
-
-const ENDED: readonly string[] = ['completed', 'failed', 'cancelled'];
-
-async function actOf(
-  world: World,
-  tap: Tap,
-  watched: readonly Watched[],
-  url: string,
-  statements: Act['statements'],
-): Promise<ActEnd> {
-  const victim = watched[0];
-  if (victim !== undefined && !tap.hasKilled) {
-    const act = { database: victim.addresses.database, statements };
-    const end = await Promise.race([
-      perform(victim.child, act).catch(() => undefined),
-      tap.killed.then(() => undefined),
-    ]);
-    if (end !== undefined) return end;
-  }
-  // Nobody knows whether the act of a dead process was done: it is done again.
-  const other = world.callers.take();
-  const end = await perform(other, { database: url, statements });
-  world.callers.giveBack(other);
-  return end;
-}
-
-async function dieWhen(
-  stage: Stage,
-  child: Child,
-  holds: (stage: Stage) => Promise<boolean>,
-  config: Parameters<typeof startRelay>[1],
-): Promise<void> {
-  await startRelay(child, { ...config, leaseMs: PREDECESSOR_LEASE_MS });
-  await stage.until('the predecessor to get as far as it has to die', () => holds(stage));
-  await child.kill('SIGKILL');
-}
-
-async function gone(watched: readonly Watched[], path: Path): Promise<void> {
-  if (path.stops !== true) return await new Promise(() => undefined);
-  await Promise.all(watched.map(({ child }) => child.exited));
-}
-
-async function leftBehind(stage: Stage): Promise<string> {
-  const rows = await stage.query<{ ref: string; state: string }>(
-    'select name as ref, state from comanda.effect_state order by effect_id',
-  );
-  const book = await stage.book();
-  const isAccepted = (ref: string): boolean => book.some((entry) => entry.event === 'accepted' && entry.ref === ref);
-  const words = rows.map(
-    ({ ref, state }) => `${rows.length > 1 ? `${ref} ` : ''}${state}${isAccepted(ref) ? ', accepted' : ''}`,
-  );
-  return words.length === 0 ? 'nothing decided' : words.join('; ');
 }
