@@ -1,20 +1,25 @@
-/** Works through a list with several hands; what they bring comes in the order of the list. The first error ends the work. */
+/**
+ * Works through a list with several hands; what they bring comes in the order of the list. The first error ends the work.
+ *
+ * @param goOn asked before each item; what is left when it says no has no result
+ */
 export async function together<Item, Result>(
   items: readonly Item[],
   hands: number,
   work: (item: Item) => Promise<Result>,
+  goOn: () => boolean = () => true,
 ): Promise<readonly Result[]> {
   const results: Result[] = new Array<Result>(items.length);
   let next = 0;
   const hand = async (): Promise<void> => {
-    while (next < items.length) {
+    while (next < items.length && goOn()) {
       const i = next;
       next += 1;
       results[i] = await work(items[i] as Item);
     }
   };
   await Promise.all(Array.from({ length: Math.min(hands, items.length) }, hand));
-  return results;
+  return results.slice(0, next);
 }
 
 /** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */

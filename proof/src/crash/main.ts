@@ -38,17 +38,24 @@ async function prove(world: World, options: Options): Promise<boolean> {
     return true;
   }
   const all = jobsOf(recorded);
-  const jobs = options.full ? all : sample(all, options.sample, options.seed);
+  const jobs = sample(all, options.full ? all.length : options.sample, options.seed);
+  const until = performance.now() + options.within * 60_000;
   tell(`${recorded.length} scenes recorded; ${jobs.length} of ${all.length} kills, seed ${options.seed}`);
   let done = 0;
-  const killed: readonly Killed[] = await together(jobs, options.workers, async (job) => {
-    const one = await kill(world, job, polls);
-    done += 1;
-    if (one.verdict === undefined) tell(`did not come again: ${killTitle(job)}`);
-    else if (!isClean(one.verdict)) tell(`WRONG ${killTitle(job)}: ${JSON.stringify(one.verdict)}`);
-    if (done % 100 === 0) tell(`${done} of ${jobs.length}`);
-    return one;
-  });
+  const killed: readonly Killed[] = await together(
+    jobs,
+    options.workers,
+    async (job) => {
+      const one = await kill(world, job, polls);
+      done += 1;
+      if (one.verdict === undefined) tell(`did not come again: ${killTitle(job)}`);
+      else if (!isClean(one.verdict)) tell(`WRONG ${killTitle(job)}: ${JSON.stringify(one.verdict)}`);
+      if (done % 100 === 0) tell(`${done} of ${jobs.length}`);
+      return one;
+    },
+    () => performance.now() < until,
+  );
+  if (killed.length < jobs.length) tell(`the time is over: ${killed.length} of ${jobs.length} kills`);
   const naive = await together(WAYS, options.workers, (way) => tryWay(world, way));
   const figures = figuresOf(recorded, killed);
   if (options.json) console.log(JSON.stringify(figures));

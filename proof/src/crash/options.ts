@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `npm run crash -- [--full] [--json] [--write] [--sample N] [--seed N] [--relays 1,2] [--path NAME] [--kind NAME] [--workers N] [--list]
+export const USAGE = `npm run crash -- [--full] [--json] [--write] [--sample N] [--seed N] [--relays 1,2] [--path NAME] [--kind NAME] [--workers N] [--within MINUTES] [--list]
 
   --full     kill at every boundary that was seen; without it a sample is drawn
+  --within   so many minutes at most; the kills are shuffled, what is left undone is said (default: no limit)
   --sample   so many kills (default 60), of one scene for each path
   --seed     what the sample is drawn with; printed, so that a run can be repeated
   --json     the figures as one line
@@ -21,6 +22,8 @@ export interface Options {
   readonly sample: number;
   readonly seed: number;
   readonly workers: number;
+  /** Minutes. */
+  readonly within: number;
   readonly relays: readonly number[];
   readonly path: string | undefined;
   readonly kind: string | undefined;
@@ -38,6 +41,7 @@ export function optionsOf(args: readonly string[]): Options {
       sample: { type: 'string', default: '60' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       workers: { type: 'string', default: '6' },
+      within: { type: 'string', default: '1440' },
       relays: { type: 'string', default: '1,2' },
       path: { type: 'string' },
       kind: { type: 'string' },
@@ -49,6 +53,7 @@ export function optionsOf(args: readonly string[]): Options {
     sample: whole('sample', values.sample),
     seed: whole('seed', values.seed),
     workers: whole('workers', values.workers),
+    within: whole('within', values.within),
     relays: values.relays.split(',').map((text) => whole('relays', text)),
   };
 }

@@ -1,14 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Killed } from '../kill.js';
 import type { NaiveEnd } from '../naive/orders.js';
-import type { Recorded } from '../plan.js';
+import { jobsOf, type Recorded } from '../plan.js';
 import { asMarkdown, pathTable, storyTable } from './table.js';
 
 const PAGE = new URL('../../../../docs/reference/crash-table.md', import.meta.url);
 
 /** Puts the tables between their marks on the page. */
 export function writePage(recorded: readonly Recorded[], killed: readonly Killed[], naive: readonly NaiveEnd[]): void {
+  const all = jobsOf(recorded).length;
   const parts: Readonly<Record<string, string>> = {
+    extent: `${killed.length} of ${all} kills (boundaries times three), with ${[...new Set(recorded.map(({ relays }) => relays))].join(' and ')} relay(s); ${killed.filter(({ verdict }) => verdict === undefined).length} boundaries did not come again.`,
     paths: asMarkdown(pathTable(recorded, killed, naive)),
     decide: asMarkdown(storyTable(killed, 'decide', 'keyed')),
     'send, keyed': asMarkdown(storyTable(killed, 'send', 'keyed')),

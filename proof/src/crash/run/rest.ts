@@ -17,7 +17,7 @@ export async function rest(stage: Stage, path: Path, look: () => Promise<void>):
     return !names.every((name) => rows.some(({ ref, state }) => ref === name && ENDED.includes(state)));
   };
   // Whatever is still open then is found by the judge.
-  while ((await open()) && performance.now() < until) await delay(60);
+  while ((await open()) && performance.now() < until) await delay(150);
   await look();
 }
 
