@@ -12,9 +12,9 @@ export function writePage(recorded: readonly Recorded[], killed: readonly Killed
   const parts: Readonly<Record<string, string>> = {
     extent: `${killed.length} of ${all} kills (boundaries times three), with ${[...new Set(recorded.map(({ relays }) => relays))].join(' and ')} relay(s); ${killed.filter(({ verdict }) => verdict === undefined).length} boundaries did not come again.`,
     paths: asMarkdown(pathTable(recorded, killed, naive)),
-    decide: asMarkdown(storyTable(killed, 'decide', 'keyed')),
-    'send, keyed': asMarkdown(storyTable(killed, 'send', 'keyed')),
-    'send, looked up': asMarkdown(storyTable(killed, 'send', 'looked_up')),
+    decide: asMarkdown(storyTable(recorded, killed, 'decide', 'keyed')),
+    'send, keyed': asMarkdown(storyTable(recorded, killed, 'send', 'keyed')),
+    'send, looked up': asMarkdown(storyTable(recorded, killed, 'send', 'looked_up')),
   };
   let page = readFileSync(PAGE, 'utf8');
   for (const [name, text] of Object.entries(parts)) {

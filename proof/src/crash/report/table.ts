@@ -1,7 +1,7 @@
 import type { Killed } from '../kill.js';
 import type { NaiveEnd } from '../naive/orders.js';
 import type { Recorded } from '../plan.js';
-import { idOf } from '../watch/boundary.js';
+import { idOf, POINTS } from '../watch/boundary.js';
 import { type Figures, figuresOf } from './figures.js';
 
 type Cells = readonly (string | number)[];
@@ -39,18 +39,23 @@ function cells(name: string, { boundaries, kills, lost, duplicated, unattended, 
 
 const SIDE = { before: 'before it leaves', sent: 'carried out, answer unread', answered: 'answer read' } as const;
 
-/** What one path leaves behind at each boundary, kill by kill. */
-export function storyTable(killed: readonly Killed[], path: string, kind: string): readonly Cells[] {
-  const lines = killed
-    .filter(
-      (one) =>
-        one.path.name === path &&
-        one.kind === kind &&
-        one.relays === 1 &&
-        !one.aim.boundary.idle &&
-        one.verdict !== undefined,
-    )
-    .map(({ aim, left }) => [idOf(aim.boundary), SIDE[aim.point], left]);
+/** What one path leaves behind at each boundary of one relay, in the order in which they come. */
+export function storyTable(
+  recorded: readonly Recorded[],
+  killed: readonly Killed[],
+  path: string,
+  kind: string,
+): readonly Cells[] {
+  const isIts = (one: Recorded | Killed): boolean => one.path.name === path && one.kind === kind && one.relays === 1;
+  const boundaries = recorded.find(isIts)?.boundaries ?? [];
+  const lines = boundaries.flatMap((boundary) =>
+    POINTS.flatMap((point) =>
+      killed
+        .filter((one) => isIts(one) && one.aim.point === point && idOf(one.aim.boundary) === idOf(boundary))
+        .filter(({ verdict }) => verdict !== undefined)
+        .map(({ left }) => [idOf(boundary), SIDE[point], left]),
+    ),
+  );
   return [['killed at', 'when', 'left behind'], ...lines];
 }
 
