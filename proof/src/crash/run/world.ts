@@ -19,7 +19,11 @@ export interface World {
 }
 
 export async function createWorld(): Promise<World> {
-  const server = await startEmbedded({ ephemeral: true, settings: { max_connections: '300', autovacuum: 'off' } });
+  const server = await startEmbedded({
+    ephemeral: true,
+    settings: { max_connections: '300', autovacuum: 'off' },
+    onExit: ({ code, log }) => process.stderr.write(`The PostgreSQL of this run ended (code ${code}):\n${log}\n`),
+  });
   const provider = await startProvider({ late: TIMEOUT_MS + 400, long: LEASE_MS + 1_000 });
   const admin = new pg.Pool({ connectionString: server.url, max: 4 });
   admin.on('error', () => undefined);
