@@ -18,6 +18,8 @@ const SQL = [
   'packages/comanda/test/conformance',
   'packages/comanda/test/integration/schema',
 ];
+/** And how relays behave on it. Faults, sequences and what the documents say run where `npm test` runs. */
+const ENGINE = [...SQL, ...['cases', 'relay', 'installation'].map((name) => `packages/comanda/test/${name}`)];
 /** Tests whose relays and callers use pools: all others open connections of their own, which no pooler sees. */
 const POOLED = [
   ...['lease', 'uncertain', 'control', 'robustness', 'lifetime', 'targets', 'timing'].map(
@@ -30,15 +32,15 @@ export function testsOf({ postgres, door, node }: Cell, quick: boolean): readonl
   if (door === 'pooled') return [...DATABASE, ...(quick ? POOLED.slice(0, 5) : POOLED)];
   // The library's unit tests have nothing to do with a server: once per Node is enough.
   const units = node !== NODES[0] && postgres === '18' ? ['--project', 'unit', 'packages/comanda/src'] : [];
-  const whole = !quick || (postgres === '15' && node === NODES[0]);
-  return [...DATABASE, ...units, ...(whole ? ['packages/comanda/test'] : SQL)];
+  if (!quick) return [...DATABASE, ...units, 'packages/comanda/test'];
+  return [...DATABASE, ...units, ...(postgres === '15' && node === NODES[0] ? ENGINE : SQL)];
 }
 
 export const ALL: readonly Cell[] = NODES.flatMap((node) =>
   DOORS.flatMap((door) => POSTGRES.map((postgres) => ({ postgres, door, node }))),
 );
 
-/** For each change: the oldest server whole, a pooler, and what speaks SQL on the others and on the newest Node. The newest server on the oldest Node is what `npm test` runs. */
+/** For each change: the engine on the oldest server, a pooler, and what speaks SQL on the others and on the newest Node. The newest server on the oldest Node is what `npm test` runs. */
 export const QUICK: readonly Cell[] = [
   '15:direct:20',
   '18:pooled:20',

@@ -27,7 +27,9 @@ const rest = (b: Bench) => eventually(() => settled(b.rows), { withinMs: 60_000,
 describe('a relay’s connections', () => {
   it('are reset in the middle of whatever passes, again and again: it goes on, nothing lost or doubled', async () => {
     const { b, proxy, books, url } = await place();
-    for (const _ of [1, 2]) worker(url, books, CONFIG);
+    const relays = [1, 2].map(() => worker(url, books, CONFIG));
+    // A relay that cannot even start says so and ends: that is its supervisor's business.
+    for (const relay of relays) await relay.line((line) => 'ready' in line, 20_000);
     const producer = startProducer(b.pool, 'cut-', 4);
     const cuts: string[] = [];
     while (cuts.length < (LONG ? 400 : 16)) {
