@@ -11,7 +11,7 @@ async function crash(...args: readonly string[]): Promise<{ code: number | null;
 }
 
 it('a sample of kills on every path: nothing is lost, nothing is doubled, nothing is left unattended', async () => {
-  const { code, figures } = await crash('--sample', '24');
+  const { code, figures } = await crash('--sample', '24', '--seed', '1');
   expect(figures).toMatchObject({ lost: 0, duplicated: 0, unattended: 0, wrong: 0 });
   // On a busy machine a relay can take another way than it took when it was recorded.
   expect(figures['kills']).toBeGreaterThanOrEqual(21);

@@ -4,6 +4,7 @@ import type { Behaviour, KindName } from '../kinds.js';
 import type { Act } from '../processes/configuration.js';
 import type { BookEntry } from './book.js';
 import type { ActEnd } from './hand.js';
+import { clearUp } from './person.js';
 
 /** An effect of a path, as it is decided. */
 export interface Planned {
@@ -58,7 +59,7 @@ export function createStage(
       ...(delayMs === undefined ? {} : { delayMs }),
     })),
   });
-  return {
+  const stage: Stage = {
     ...facts,
     query,
     decision,
@@ -73,6 +74,15 @@ export function createStage(
         .then(({ rows }) => rows);
       return row;
     },
-    until: async (what, condition) => void (await eventually(condition, { what, withinMs: PATIENCE_MS, everyMs: 25 })),
+    until: async (what, condition) => {
+      // Whatever is waited for can stand behind something that only a person can clear up.
+      const holds = async (): Promise<boolean> => {
+        if (await condition()) return true;
+        await clearUp(stage);
+        return false;
+      };
+      await eventually(holds, { what, withinMs: PATIENCE_MS, everyMs: 25 });
+    },
   };
+  return stage;
 }
