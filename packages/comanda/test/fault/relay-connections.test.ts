@@ -25,7 +25,7 @@ const CONFIG = { leaseMs: 1_200, timeoutMs: 700, statementTimeoutMs: 1_000 };
 const rest = (b: Bench) => eventually(() => settled(b.rows), { withinMs: 60_000, everyMs: 50, what: 'the rest' });
 
 describe('a relay’s connections', () => {
-  it('are reset in the middle of whatever passes, again and again: it goes on, nothing lost or doubled', async () => {
+  it.runIf(LONG)('are reset in the middle of whatever passes, again and again: it goes on, nothing lost or doubled', async () => {
     const { b, proxy, books, url } = await place();
     const relays = [1, 2].map(() => worker(url, books, CONFIG));
     // A relay that cannot even start says so and ends: that is its supervisor's business.
