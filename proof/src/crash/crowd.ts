@@ -1,3 +1,5 @@
+import { randomOf } from '../random.js';
+
 /**
  * Works through a list with several hands; what they bring comes in the order of the list. The first error ends the work.
  *
@@ -22,21 +24,9 @@ export async function together<Item, Result>(
   return results.slice(0, next);
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** So many of the list, drawn with the seed. */
 export function sample<Item>(items: readonly Item[], size: number, seed: number): readonly Item[] {
-  const random = randomFrom(seed);
+  const random = randomOf(seed);
   return items
     .map((item) => ({ item, place: random() }))
     .sort((a, b) => a.place - b.place)

@@ -1,8 +1,8 @@
 import { type Decision, decide, type EffectIntent, isComandaError } from 'comanda';
 import { inPgTransaction } from 'comanda/adapters/pg';
 import type pg from 'pg';
+import { oneOf, type Random } from '../random.js';
 import type { Diary } from './diary.js';
-import { oneOf, type Random } from './random.js';
 
 export interface Caller {
   readonly name: string;

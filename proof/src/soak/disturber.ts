@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { between, oneOf, type Random } from '../random.js';
 import { LEASE_MS, TIMEOUT_MS } from './effects.js';
-import { between, oneOf, type Random } from './random.js';
 import { spared } from './spare.js';
 import type { Stage } from './stage.js';
 

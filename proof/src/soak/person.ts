@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { between, type Random } from '../random.js';
 import { SLOWEST_MS, TIMEOUT_MS } from './effects.js';
-import { between, type Random } from './random.js';
 
 export interface PersonOptions {
   readonly pool: Pool;

@@ -5,10 +5,10 @@
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { randomOf } from '../random.js';
 import { type Caller, nextAct } from './acts.js';
 import { endWithStarter, say, settings } from './child-manners.js';
 import type { Diary } from './diary.js';
-import { randomOf } from './random.js';
 
 export interface ProducerSettings {
   /** Different at every start: part of all its keys. */

@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { randomOf } from '../random.js';
 import { type Disturber, startDisturber } from './disturber.js';
 import { readEvidence } from './evidence.js';
 import { reckon } from './judge.js';
 import { judgeMemory, type MemorySample } from './memory.js';
 import type { SoakOptions } from './options.js';
 import { type Person, startPerson } from './person.js';
-import { randomOf } from './random.js';
 import type { SoakResult } from './result.js';
 import { type Stage, setStage, urlsOf } from './stage.js';
 import { hotTables, look } from './watch.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EmbeddedServer, startEmbedded } from '@comanda/cli/embedded';
 import { temporaryFolder } from '@comanda/test-support';
-import type { Random } from './random.js';
+import type { Random } from '../random.js';
 
 /** A PostgreSQL that is stopped and comes back at the same place with the same data. */
 export interface RestartableServer {

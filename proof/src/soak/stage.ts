@@ -12,10 +12,10 @@ import {
 import type { Control } from '@comanda/test-support/providers';
 import type pg from 'pg';
 import { freshDatabase } from '../database.js';
+import type { Random } from '../random.js';
 import { CALLER_SCHEMA } from './acts.js';
 import { type ProviderUrls, SLOWEST_MS } from './effects.js';
 import type { ProducerSettings } from './producer-process.js';
-import type { Random } from './random.js';
 import type { RelaySettings } from './relay-process.js';
 import { type RestartableServer, startServer } from './server.js';
 import { type Supervised, supervise } from './supervised.js';
