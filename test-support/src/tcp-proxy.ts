@@ -12,6 +12,8 @@ export interface TcpProxy {
   readonly connections: number;
   /** Connections ever accepted. */
   readonly accepted: number;
+  /** Connections that `cutAfter` has reset so far. */
+  readonly cutOff: number;
   /** Bytes that came in so far, from either side. */
   readonly bytes: Readonly<Record<Direction, number>>;
   /** `url` with host and port replaced by the proxy's. */
@@ -61,6 +63,7 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
   };
   const pairs = new Set<Pair>();
   let accepted = 0;
+  let cutOff = 0;
   let behind = target.port;
   let heal = () => {};
   const reset = ({ client, server }: Pair) => {
@@ -82,8 +85,12 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
         if (client.destroyed && server.destroyed) pairs.delete(pair);
       });
     }
-    forward(client, server, 'toServer', state, () => reset(pair));
-    forward(server, client, 'toClient', state, () => reset(pair));
+    const cut = () => {
+      cutOff += 1;
+      reset(pair);
+    };
+    forward(client, server, 'toServer', state, cut);
+    forward(server, client, 'toClient', state, cut);
   };
   const open = async (port: number): Promise<Server> => {
     const listener = createServer({ allowHalfOpen: true }, onClient);
@@ -109,6 +116,9 @@ export async function startTcpProxy(target: { readonly host?: string; readonly p
     },
     get accepted() {
       return accepted;
+    },
+    get cutOff() {
+      return cutOff;
     },
     bytes: state.bytes,
     through(url) {
