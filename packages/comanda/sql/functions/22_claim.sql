@@ -21,8 +21,8 @@ begin
     raise exception 'a relay cannot work in transactions that are REPEATABLE READ' using errcode = 'CM009', hint = 'ALTER ROLE ... SET default_transaction_isolation = ''read committed'' for the role of the relay.';
   end if;
   perform set_config('synchronous_commit', 'on', true);
-  -- What is off is not sent, and is looked up all the same: may_send() stands before every send. Not on a copy, and not where the switch or other rows cannot be read.
-  if stopped is null and (comanda.rows_hidden() or not exists (select from comanda.switch s where s.scope = 'all') or (comanda.adoption(request)).wrong is not null) then
+  -- What is off is not sent, and is looked up all the same: may_send() stands before every send. Not on a copy, not after a failover, and not where the switch or other rows cannot be read.
+  if stopped is null and (comanda.rows_hidden() or not exists (select from comanda.switch s where s.scope = 'all') or exists (select from comanda.adoption(request) a where a.wrong is not null or a.moved is not null)) then
     return;
   end if;
   select array_agg(k.name), array_agg(k.lanes), array_agg(k.batch), array_agg(k.off) into names, counts, batches, offs

@@ -80,10 +80,14 @@ export async function decide(s: Session, m: Model, run: string, c: Choice): Prom
   return { run, request, effects };
 }
 
-/** From the commit on it is there. */
+/** From the commit on it is there. Time passes by moving rows, and nobody else can move the rows of an open transaction: for them it begins now. */
 export function committed(m: Model, open: Open): void {
   m.runs.set(open.run, open.request);
-  for (const e of open.effects) m.effects.set(e.id, e);
+  for (const e of open.effects) {
+    e.dueAt += m.now - e.decidedAt;
+    e.decidedAt = m.now;
+    m.effects.set(e.id, e);
+  }
 }
 
 /** The same decision again, as after a lost answer, or another one under its key. Neither makes an effect: the look after it counts them. */

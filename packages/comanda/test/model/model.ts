@@ -21,7 +21,7 @@ export interface Effect {
   readonly lane: string;
   readonly keyed: boolean;
   readonly by: Author;
-  readonly decidedAt: number;
+  decidedAt: number;
   place: 'waiting' | 'arrived' | 'queued' | 'ended';
   /** Its place in the order of its lane; 0 while it waits. */
   pos: number;

@@ -7,6 +7,7 @@ import {
   decideInOrder,
   ended,
   everythingIsDue,
+  head,
   holes,
   lane,
   maySend,
@@ -33,6 +34,24 @@ describe('switched off', () => {
     await turn(s, 'all', 'run');
     expect(await maySend(s, c)).toBe('go');
     expect((await claim(s)).map((x) => x.lane)).toEqual(['k:b']);
+  });
+
+  test('what is unknown is looked up all the same, but not after a failover: whoever asks there must first know what the kinds are worth', async () => {
+    const s = await engine();
+    await decide(s, '1', [{}]);
+    await route(s);
+    const c = await claimOne(s);
+    await maySend(s, c, { mark: true });
+    await settle(s, c, 'unknown', { delayMs: 0, head: head(c, 'unknown') });
+    await everythingIsDue(s);
+    await turn(s, 'all', 'hold');
+    await s.rows('update comanda.installation set timeline = timeline + 1');
+    expect(await claim(s)).toEqual([]);
+    await turn(s, 'all', 'run');
+    expect(await claim(s)).toEqual([]);
+    await turn(s, 'all', 'hold');
+    await s.call('adopt', { by: 'ada', reason: 'test', acceptTimeline: true });
+    expect(await claim(s)).toMatchObject([{ effect_id: c.effect_id, trouble: 'unknown' }]);
   });
 
   test('the row for all is missing: nothing is claimed, nothing is sent, and attention says so', async () => {
