@@ -1,5 +1,5 @@
 import { type Job, titleOf } from './plan.js';
-import { run } from './run/run.js';
+import { type RunEnd, run } from './run/run.js';
 import { isClean, type Verdict } from './run/verdict.js';
 import type { World } from './run/world.js';
 import { idOf } from './watch/boundary.js';
@@ -18,11 +18,21 @@ const TRIES = 4;
 
 export async function kill(world: World, job: Job, polls: Polls): Promise<Killed> {
   for (let tries = 1; ; tries += 1) {
-    const { hasKilled, verdict, left } = await run(world, job, polls, job.aim);
+    const { hasKilled, verdict, left } = await run(world, job, polls, job.aim).catch(broken);
     // A run that was not killed is judged all the same.
     if (hasKilled || !isClean(verdict)) return { ...job, verdict, tries, left };
     if (tries === TRIES) return { ...job, verdict: undefined, tries, left };
   }
+}
+
+/** A run that did not come to its end proves nothing, and takes no other down with it: it counts as wrong, with what ended it. */
+function broken(error: unknown): Pick<RunEnd, 'hasKilled' | 'verdict' | 'left'> {
+  const wrong = [`the run broke off: ${error instanceof Error ? error.stack : String(error)}`];
+  return {
+    hasKilled: true,
+    left: '',
+    verdict: { lost: [], duplicated: [], unattended: [], wrong, unknown: 0, reconciled: 0 },
+  };
 }
 
 export function killTitle(job: Job): string {
