@@ -15,7 +15,7 @@ export type AiActions = 'enabled' | 'unset' | 'disabled';
 
 /** Options of {@link createRelay}. */
 export interface RelayOptions {
-  /** A pool: each statement commits by itself and the relay never holds a connection while it waits. E.g. `pgStandalone(pool)`. */
+  /** A pool: each statement commits by itself and the relay never holds a connection while it waits. E.g. `pgStandalone(pool)`. Let the pool bound its connecting (`connectionTimeoutMillis` of `pg`): a connection that falls silent while it is opened cannot be given up from outside. */
   readonly database: Queryable;
   /** Wake-up hints, e.g. `pgListener({ connectionString })`. Without it the relay only polls. */
   readonly listener?: Listener;
