@@ -1,7 +1,8 @@
 /** For tests of your own: your effects under faults, conformance suites for adapters and transports, a clock. Independent of any test runner. @packageDocumentation */
 export type { Clock, Timer } from '../kernel/clock.js';
 export { type AdapterUnderTest, adapterConformance, type ConformanceCheck } from './adapter-conformance.js';
-export { type ExerciseOptions, exerciseEffect } from './effect/exercise-effect.js';
+export { exerciseEffect } from './effect/exercise-effect.js';
+export type { ExerciseOptions } from './effect/exercise-options.js';
 export type { CheckName, EffectReport, Problem, ScenarioResult } from './effect/report.js';
 export { createFakeClock, type FakeClock } from './fake-clock.js';
 export { type EffectInProcess, effectInProcess, type ProcessOptions } from './process/effect-in-process.js';

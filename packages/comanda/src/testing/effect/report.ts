@@ -21,6 +21,9 @@ export type CheckName =
   | 'too-slow'
   | 'unbounded-answer';
 
+/** One thing that was found wrong in one scenario. */
+export type Found = readonly [check: CheckName, message: string];
+
 /** Something that is wrong with a handler. */
 export interface Problem {
   readonly check: CheckName;
