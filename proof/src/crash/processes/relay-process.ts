@@ -12,17 +12,33 @@ import { effectsOf } from './effects.js';
 const running = new Map<string, () => Promise<void>>();
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-async function start(config: RelayConfig, id: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: config.database, max: 2, application_name: id });
+const lasting = new Map<string, pg.Pool>();
+
+function poolOf({ database, connections }: RelayConfig, id: string): pg.Pool {
+  const kept = lasting.get(database);
+  if (kept !== undefined) return kept;
+  const pool = new pg.Pool({
+    connectionString: database,
+    max: 2,
+    application_name: connections ?? id,
+    idleTimeoutMillis: connections === undefined ? 10_000 : 0,
+  });
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (connections !== undefined) lasting.set(database, pool);
+  return pool;
+}
+
+async function start(config: RelayConfig, id: string): Promise<void> {
+  const pool = poolOf(config, id);
+  const listens = config.connections === undefined;
   let heard = (): void => undefined;
   const hears = new Promise<void>((resolve) => {
     heard = resolve;
   });
   const relay = createRelay({
     database: pgStandalone(pool),
-    listener: pgListener({ connectionString: config.database }),
+    ...(listens ? { listener: pgListener({ connectionString: config.database }) } : {}),
     effects: effectsOf(config),
     aiActions: 'enabled',
     lease: config.leaseMs,
@@ -37,11 +53,11 @@ async function start(config: RelayConfig, id: string): Promise<void> {
   running.set(id, async () => {
     running.delete(id);
     await relay.stop();
-    await pool.end();
+    if (listens) await pool.end();
     say({ stopped: id });
   });
   await relay.start();
-  await hears;
+  if (listens) await hears;
   say({ ready: id });
 }
 

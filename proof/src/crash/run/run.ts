@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import type { KindName } from '../kinds.js';
 import { IDLE } from '../paths/control.js';
 import type { Path } from '../paths/path.js';
@@ -10,6 +9,7 @@ import type { Aim, Boundary } from '../watch/boundary.js';
 import type { Polls } from '../watch/polls.js';
 import { createTap, type Tap } from '../watch/tap.js';
 import { actOf, dieWhen, dismiss } from './cast.js';
+import { LASTING } from './databases.js';
 import { judge } from './judge.js';
 import { leftBehind, rest } from './rest.js';
 import type { Verdict } from './verdict.js';
@@ -37,19 +37,18 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
   const { path, kind } = scene;
   const id = randomBytes(5).toString('hex');
   const database = await world.databases.take();
-  const pool = new pg.Pool({ connectionString: database.url, max: 3 });
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const { pool, rescuer } = database;
   const staff = path.victim === 'caller' ? world.callers : world.relays;
-  const rescuer = world.relays.take();
   const tap = createTap(polls, aim);
   const base = `http://127.0.0.1:${world.provider.http}`;
   const addresses: Addresses = { database: database.url, http: world.provider.http, mail: world.provider.mail };
   const unwatched = { database: database.url, provider: base, mail: `127.0.0.1:${world.provider.mail}` };
   const times = { leaseMs: LEASE_MS, timeoutMs: path.timeoutMs ?? TIMEOUT_MS };
+  const rescue = { ...unwatched, ...times, connections: LASTING };
   const watched: Watched[] = [];
   const unattended: string[] = [];
   let left = '';
+  let isWhole = false;
 
   const look = async (): Promise<void> => {
     const { rows } = await pool.query<{ what: string; thing: string }>('select what, thing from comanda.unattended');
@@ -81,7 +80,7 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
   const goOn = async (): Promise<() => Promise<void>> => {
     await look();
     left = await leftBehind(stage);
-    return await startRelay(rescuer, { ...unwatched, ...times });
+    return await startRelay(rescuer, rescue);
   };
 
   try {
@@ -89,28 +88,22 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     if (path.predecessorDiesWhen !== undefined)
       await dieWhen(stage, world.relays.take(), path.predecessorDiesWhen, { ...unwatched, ...times });
     await start();
-    const rescue = tap.killed.then(goOn);
-    rescue.catch(() => undefined); // said where it is waited for
+    const rescued = tap.killed.then(goOn);
+    rescued.catch(() => undefined); // said where it is waited for
     await path.play(stage);
-    let stop = tap.hasKilled ? await rescue : undefined;
+    let stop = tap.hasKilled ? await rescued : undefined;
     if (stop === undefined && (path.stops === true || path.victim === 'caller'))
-      stop = await startRelay(rescuer, { ...unwatched, ...times });
+      stop = await startRelay(rescuer, rescue);
     await rest(stage, path, look);
-    if (stop === undefined && tap.hasKilled) stop = await rescue;
+    if (stop === undefined && tap.hasKilled) stop = await rescued;
     await stop?.();
     await look();
-    return {
-      seen: tap.seen,
-      answers: tap.answers,
-      hasKilled: tap.hasKilled,
-      left,
-      verdict: await judge(path, stage, unattended),
-    };
+    const verdict = await judge(path, stage, unattended);
+    isWhole = true;
+    return { seen: tap.seen, answers: tap.answers, hasKilled: tap.hasKilled, left, verdict };
   } finally {
     await Promise.all(watched.map((one) => dismiss(one, tap, staff)));
-    await pool.end();
-    world.relays.giveBack(rescuer);
     await fetch(`${base}/${id}/book`, { method: 'DELETE' });
-    await database.release();
+    await (isWhole ? database.release() : database.discard());
   }
 }

@@ -28,7 +28,7 @@ export async function createWorld(): Promise<World> {
   const admin = new pg.Pool({ connectionString: server.url, max: 4 });
   admin.on('error', () => undefined);
   admin.on('connect', (client) => client.on('error', () => undefined));
-  const databases = await createDatabases(server.url, admin);
+  const databases = await createDatabases(server.url, admin, spawnRelay);
   const relays = createStaff(spawnRelay);
   const callers = createStaff(spawnCaller);
   return {
@@ -38,7 +38,7 @@ export async function createWorld(): Promise<World> {
     relays,
     callers,
     async end() {
-      await Promise.all([relays.end(), callers.end()]);
+      await Promise.all([relays.end(), callers.end(), databases.end()]);
       await provider.child.kill();
       await admin.end();
       await server.stop();
