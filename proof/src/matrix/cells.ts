@@ -22,14 +22,14 @@ const SQL = [
 const ENGINE = [...SQL, ...['cases', 'relay', 'installation'].map((name) => `packages/comanda/test/${name}`)];
 /** Tests whose relays and callers use pools: all others open connections of their own, which no pooler sees. */
 const POOLED = [
-  ...['lease', 'uncertain', 'control', 'robustness', 'lifetime', 'targets', 'timing'].map(
+  ...['lease', 'uncertain', 'word-of-a-person', 'hostile-reading', 'control', 'robustness', 'lifetime', 'targets', 'timing'].map(
     (name) => `packages/comanda/test/relay/${name}.test.ts`,
   ),
 ];
 
 /** Arguments of vitest for a cell. */
 export function testsOf({ postgres, door, node }: Cell, quick: boolean): readonly string[] {
-  if (door === 'pooled') return [...DATABASE, ...(quick ? POOLED.slice(0, 5) : POOLED)];
+  if (door === 'pooled') return [...DATABASE, ...(quick ? POOLED.slice(0, 7) : POOLED)];
   // The library's unit tests have nothing to do with a server: once per Node is enough.
   const units = node !== NODES[0] && postgres === '18' ? ['--project', 'unit', 'packages/comanda/src'] : [];
   if (!quick) return [...DATABASE, ...units, 'packages/comanda/test'];

@@ -151,7 +151,7 @@ export const OF_SQL: readonly Mutation[] = [
     ],
     tests: [
       {
-        file: 'packages/comanda/test/relay/uncertain.test.ts',
+        file: 'packages/comanda/test/relay/word-of-a-person.test.ts',
         title: 'asked while the look-up runs, which leads to another send: it says nothing about that one',
       },
     ],
