@@ -22,9 +22,17 @@ const SQL = [
 const ENGINE = [...SQL, ...['cases', 'relay', 'installation'].map((name) => `packages/comanda/test/${name}`)];
 /** Tests whose relays and callers use pools: all others open connections of their own, which no pooler sees. */
 const POOLED = [
-  ...['lease', 'uncertain', 'word-of-a-person', 'hostile-reading', 'control', 'robustness', 'lifetime', 'targets', 'timing'].map(
-    (name) => `packages/comanda/test/relay/${name}.test.ts`,
-  ),
+  ...[
+    'lease',
+    'uncertain',
+    'word-of-a-person',
+    'hostile-reading',
+    'control',
+    'robustness',
+    'lifetime',
+    'targets',
+    'timing',
+  ].map((name) => `packages/comanda/test/relay/${name}.test.ts`),
 ];
 
 /** Arguments of vitest for a cell. */

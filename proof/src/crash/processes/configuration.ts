@@ -7,6 +7,8 @@ export interface RelayConfig {
   readonly mail: string;
   readonly leaseMs: number;
   readonly timeoutMs: number;
+  /** How many statements it can have under way at once. */
+  readonly pool: number;
   /** Connections of this name outlive the relay and serve the next one of the process; without it they end with the relay. They do not listen. */
   readonly connections?: string;
 }

@@ -14,12 +14,12 @@ const say = (line: object): void => void process.stdout.write(`${JSON.stringify(
 
 const lasting = new Map<string, pg.Pool>();
 
-function poolOf({ database, connections }: RelayConfig, id: string): pg.Pool {
+function poolOf({ database, pool: max, connections }: RelayConfig, id: string): pg.Pool {
   const kept = lasting.get(database);
   if (kept !== undefined) return kept;
   const pool = new pg.Pool({
     connectionString: database,
-    max: 2,
+    max,
     application_name: connections ?? id,
     idleTimeoutMillis: connections === undefined ? 10_000 : 0,
   });

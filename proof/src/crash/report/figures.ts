@@ -12,8 +12,10 @@ export interface Figures {
   readonly reconciled: number;
   /** Out of order, altered, or torn apart from the caller's own state. */
   readonly wrong: number;
-  /** Aimed at, and not come again in several runs. */
+  /** Aimed at, and not come again in several runs: what depends on the moment, e.g. a renewal in a run that was slow when it was recorded. */
   readonly unreached: number;
+  /** Exchanges, by name, that were aimed at and at a side of which nobody was killed anywhere. */
+  readonly uncovered: readonly string[];
 }
 
 export function figuresOf(recorded: readonly Pick<Recorded, 'boundaries'>[], killed: readonly Killed[]): Figures {
@@ -30,20 +32,29 @@ export function figuresOf(recorded: readonly Pick<Recorded, 'boundaries'>[], kil
     reconciled: sum(({ reconciled }) => reconciled),
     wrong: sum(({ wrong }) => wrong.length),
     unreached: killed.length - verdicts.length,
+    uncovered: uncovered(killed),
   };
 }
 
+function uncovered(killed: readonly Killed[]): readonly string[] {
+  const sideOf = ({ aim, kind }: Killed): string => `${aim.point} ${aim.boundary.name} (${kind})`;
+  const reached = new Set(killed.filter(({ verdict }) => verdict !== undefined).map(sideOf));
+  return [...new Set(killed.map(sideOf))].filter((side) => !reached.has(side));
+}
+
+const UNREACHED_SHARE = 0.1;
+
 /**
- * Nothing lost, nothing twice, nothing unattended, every unknown cleared up, and hardly a boundary that was only aimed at.
- *
- * @param unreachedShare of the kills, that may have found their boundary not come again
+ * Nothing lost, nothing twice, nothing unattended, every unknown cleared up; hardly a boundary that was only aimed at, and for each kind no exchange
+ * that was killed at none of its occurrences.
  */
-export function isProven(figures: Figures, unreachedShare: number): boolean {
-  const { kills, lost, duplicated, unattended, unknown, reconciled, wrong, unreached } = figures;
+export function isProven(figures: Figures, isFull: boolean): boolean {
+  const { kills, lost, duplicated, unattended, unknown, reconciled, wrong, unreached, uncovered } = figures;
   return (
     kills > 0 &&
     lost + duplicated + unattended + wrong === 0 &&
     unknown === reconciled &&
-    unreached <= unreachedShare * (kills + unreached)
+    unreached <= UNREACHED_SHARE * (kills + unreached) &&
+    (uncovered.length === 0 || !isFull)
   );
 }

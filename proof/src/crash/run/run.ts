@@ -43,7 +43,8 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
   const base = `http://127.0.0.1:${world.provider.http}`;
   const addresses: Addresses = { database: database.url, http: world.provider.http, mail: world.provider.mail };
   const unwatched = { database: database.url, provider: base, mail: `127.0.0.1:${world.provider.mail}` };
-  const times = { leaseMs: LEASE_MS, timeoutMs: path.timeoutMs ?? TIMEOUT_MS };
+  // One relay says one thing after the other; of two, each can have two statements under way.
+  const times = { leaseMs: LEASE_MS, timeoutMs: path.timeoutMs ?? TIMEOUT_MS, pool: scene.relays };
   const rescue = { ...unwatched, ...times, connections: LASTING };
   const watched: Watched[] = [];
   const unattended: string[] = [];

@@ -72,7 +72,7 @@ export async function watch(
 export async function watchRelay(
   child: Child,
   addresses: Addresses,
-  times: Pick<RelayConfig, 'leaseMs' | 'timeoutMs'>,
+  times: Pick<RelayConfig, 'leaseMs' | 'timeoutMs' | 'pool'>,
   tap: Tap,
 ): Promise<Watched> {
   const watched = await watch(() => child, addresses, tap);
