@@ -8,7 +8,7 @@ export async function clearUp(stage: Stage): Promise<number> {
   const waiting = await stage.query<{ id: string; ref: string }>(
     `select s.effect_id::text as id, s.name as ref from comanda.effect_state s
       where s.state = 'unknown' and s.blocked_by like 'unknown%'
-        and not exists (select from comanda.effect_request q where q.effect_id = s.effect_id and q.answer is null)`,
+        and not exists (select from comanda.effect_request q where q.effect_id = s.effect_id and q.action = 'resolve' and q.answer is null)`,
   );
   for (const { id, ref } of waiting) {
     const found = (await stage.book()).find((entry) => entry.event === 'accepted' && entry.ref === ref);
