@@ -1,12 +1,12 @@
+import { freshDatabase } from '@comanda/test-support';
 import type pg from 'pg';
-import { freshDatabase } from './database.js';
 
 /** What is measured: our door, or what a hand-written outbox does. */
 export type DecideForm = 'decide' | 'bare-transaction' | 'bare-statement';
 
 /** Decisions per second of `clients` connections, `total` in all, each with a unique key and one effect. */
 export async function decideOnce(serverUrl: string, form: DecideForm, clients: number, total: number): Promise<number> {
-  const database = await freshDatabase(serverUrl);
+  const database = await freshDatabase(serverUrl, 'bench');
   const pool = database.pool(clients);
   await pool.query(`create table bare_state (key text primary key, state text not null, at timestamptz not null default now());
     create table bare_outbox (id bigint generated always as identity primary key, key text not null unique, kind text not null, payload jsonb not null, status text not null default 'pending', created_at timestamptz not null default now())`);

@@ -1,7 +1,7 @@
 import { execFileSync, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { freshDatabase } from './database.js';
+import { freshDatabase } from '@comanda/test-support';
 
 const peers = fileURLToPath(new URL('../peers/', import.meta.url));
 
@@ -23,7 +23,7 @@ export async function drainGraphile(serverUrl: string, jobs: number): Promise<nu
 }
 
 async function inDatabase(serverUrl: string, measure: (url: string) => Promise<number>): Promise<number> {
-  const database = await freshDatabase(serverUrl);
+  const database = await freshDatabase(serverUrl, 'bench');
   try {
     return await measure(database.url);
   } finally {

@@ -3,6 +3,7 @@ export { type Child, type ChildExit, type ChildOptions, spawnNode, spawnProgram 
 export { afterThisTest } from './cleanup.js';
 export { createDatabase, type DatabaseOptions, type TestDatabase } from './database.js';
 export { type EventuallyOptions, eventually, withDeadline } from './eventually.js';
+export { type FreshDatabase, freshDatabase } from './fresh-database.js';
 export {
   needPgbouncer,
   type Pgbouncer,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  freshDatabase,
   type Pgbouncer,
   type ProviderHandle,
   startGateway,
@@ -11,7 +12,6 @@ import {
 } from '@comanda/test-support';
 import type { Control } from '@comanda/test-support/providers';
 import type pg from 'pg';
-import { freshDatabase } from '../database.js';
 import type { Random } from '../random.js';
 import { CALLER_SCHEMA } from './acts.js';
 import { type ProviderUrls, SLOWEST_MS } from './effects.js';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Child } from '@comanda/test-support';
+import { type Child, freshDatabase } from '@comanda/test-support';
 import pg from 'pg';
-import { freshDatabase } from '../../database.js';
 
 /** A database of one run's own. It is made empty again and used by later runs: a new one costs as much as a run. */
 export interface RunDatabase {

@@ -2,8 +2,8 @@ import { pgStandalone } from 'comanda/adapters/pg';
 import { migrate } from 'comanda/internal';
 import pg from 'pg';
 
-/** A database of one run's own, with the schema. */
-export interface ProofDatabase {
+/** A database of one run's own, with the schema: for programs; tests have `createDatabase`. */
+export interface FreshDatabase {
   readonly url: string;
   readonly name: string;
   /** A new pool, ended by `drop`. A connection that breaks while nobody uses it is no crash. */
@@ -17,16 +17,16 @@ export interface ProofDatabase {
 let count = 0;
 
 /** Creates an empty database on the server and installs the schema. `label` is part of its name. */
-export async function freshDatabase(serverUrl: string, label: string): Promise<ProofDatabase> {
+export async function freshDatabase(serverUrl: string, label: string): Promise<FreshDatabase> {
   count += 1;
-  const name = `proof_${label}_${process.pid}_${count}`;
+  const name = `${label}_${process.pid}_${count}`;
   await onServer(serverUrl, `create database ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   const pools: pg.Pool[] = [];
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
-  await migrate(pgStandalone(client), { environment: 'proof' });
+  await migrate(pgStandalone(client), { environment: 'test' });
   await client.end();
   const close = async (): Promise<void> => {
     await Promise.all(pools.splice(0).map((pool) => pool.end()));
