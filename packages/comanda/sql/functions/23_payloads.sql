@@ -16,10 +16,10 @@ as $fn$
     left join lateral (
       select (extract(epoch from clock_timestamp() - a.at) * 1000)::bigint as ms_ago, a.fence from comanda.attempt a
         where e.id = any (array(select jsonb_array_elements_text(request -> 'suspects')::bigint)) and a.effect_id = e.id and a.phase = 'start'
-          -- An attempt that certainly did nothing, and attempts before a believed `absent`, are resolved.
+          -- An attempt that certainly did nothing, and attempts before a believed `absent`, are resolved. Before: by the fence, which never steps back, as clocks do.
           and not exists (select from comanda.attempt x where x.effect_id = a.effect_id and x.fence = a.fence and x.phase = 'end' and x.outcome = 'retry')
-          and not exists (select from comanda.attempt x where x.effect_id = a.effect_id and x.phase = 'look' and x.outcome = 'absent' and x.at > a.at)
-        order by a.at desc limit 1) s on true
+          and not exists (select from comanda.attempt x where x.effect_id = a.effect_id and x.phase = 'look' and x.outcome = 'absent' and x.fence > a.fence)
+        order by a.fence desc limit 1) s on true
     left join lateral (
       select a.outcome, a.provider_id from comanda.attempt a
         where e.id = any (array(select jsonb_array_elements_text(request -> 'suspects')::bigint)) and a.effect_id = e.id and a.phase = 'late' and a.outcome = 'completed' limit 1) v on true

@@ -1,7 +1,8 @@
 -- Writes what became of claimed work, many lanes in one call. Only the owner settles (P4): everything is matched on (lane, fence) and on a lane that has an owner,
 -- so that a repeated call does nothing. Never waits for a lane: what is locked comes back as `busy`.
--- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
+-- request: {relay, leaseMs, lanes: [{lane, fence, mode, delayMs?, reason?, trouble?, giveBack?, keepLost?, lost?, looked?, headFailed?, maybe?, head?: attempt, ended?: [attempt + {pos, state, reason?, maybe?}]}]}
 --   attempt: {effect, attempt, outcome, providerId?, status?, errorClass?, errorText?, response?, ms?}
+--   lost: with keepLost, so many at most
 --   mode: keep (the same lease goes on) | next | retry (certainly not applied) | unsure (may be applied) | unknown (may be applied; look it up when due)
 --         | absent (looked up: not applied) | block (until a person acts, or until the scope named by reason is on again)
 -- result: ok | busy (again) | fenced (somebody else owns the lane now, or it was settled already: keep the evidence)
@@ -42,17 +43,19 @@ begin
     if illegal then
       raise exception 'an effect whose outcome is unknown cannot be cancelled' using errcode = 'CM009';
     end if;
-    -- `absent` is believed only if nothing that was learned meanwhile says otherwise (relay-model R5): found = completed, as an ended head.
+    -- `absent` is believed only if nothing that was learned meanwhile says otherwise (relay-model R5): found = completed, as an ended head. Also where it would end the effect.
     select array_agg(o.lane), array_agg(o.fence), array_agg(x.e), array_agg(q.t) into el, ef, ej, tids
       from unnest(ol, of_, oj) o (lane, fence, j)
       cross join lateral (
-        select e from jsonb_array_elements(case when jsonb_typeof(o.j -> 'ended') = 'array' then o.j -> 'ended' else '[]' end) e
+        select case when e ->> 'outcome' = 'absent' then e || coalesce((select jsonb_build_object('state', 'completed', 'outcome', 'completed', 'providerId', a.provider_id, 'reason', 'late evidence')
+              from comanda.attempt a where a.effect_id = (e ->> 'effect')::bigint and a.phase = 'late' and a.outcome = 'completed' limit 1), '{}') else e end
+          from jsonb_array_elements(case when jsonb_typeof(o.j -> 'ended') = 'array' then o.j -> 'ended' else '[]' end) e
         union all
         select jsonb_build_object('pos', h.pos, 'effect', h.effect_id, 'state', 'completed', 'attempt', o.j -> 'head' -> 'attempt', 'outcome', 'completed',
             'providerId', h.provider_id, 'reason', 'late evidence')
           from (select r.pos, r.effect_id, v.provider_id from (select * from comanda.effect_queue r0 where r0.lane = o.lane order by r0.pos limit 1) r
             cross join lateral (select a.provider_id from comanda.attempt a where a.effect_id = r.effect_id and a.phase = 'late' and a.outcome = 'completed' limit 1) v) h
-          where o.j ->> 'mode' = 'absent') x (e)
+          where o.j ->> 'mode' = 'absent' or o.j ->> 'mode' = 'block' and o.j -> 'head' ->> 'outcome' = 'absent') x (e)
       cross join lateral (select r.ctid as t from comanda.effect_queue r where r.lane = o.lane and r.pos = (x.e ->> 'pos')::bigint and r.effect_id = (x.e ->> 'effect')::bigint limit 1) q;
     -- By ctid: right only because queue rows are never updated and their lane is locked.
     delete from comanda.effect_queue where ctid = any (tids);
@@ -106,7 +109,7 @@ begin
           cleared_to = case when u.md = 'absent' then u.hp when u.uncertain or u.silent then null when u.hp = l.cleared_to then l.cleared_to end,
           first_at = case when u.md <> 'next' or not u.fresh or u.hp <= l.suspect_to then l.first_at end,
           owner = case when u.md = 'keep' then l.owner end,
-          lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and not u.j ? 'head' and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then l.lost else 0 end,
+          lost = case when not u.fresh and (u.md in ('keep', 'next') or u.given_back and not u.j ? 'head' and u.md in ('retry', 'block') or coalesce((u.j ->> 'keepLost')::boolean, false)) then least(l.lost, (u.j ->> 'lost')::int) else 0 end,
           trouble = case when u.md = 'unknown' then 'unknown' when u.md = 'block' and u.j ->> 'trouble' is not null then u.j ->> 'trouble'
             when not u.fresh and (u.md in ('keep', 'next', 'block') or u.md in ('retry', 'unsure') and u.hp <= l.suspect_to) then l.trouble end,
           looks = coalesce((u.j ->> 'looked')::boolean, false)::int

@@ -1,3 +1,19 @@
+-- Fences and places never repeat: logical replication does not copy sequences, and a server that was promoted may not have received their last values. A gap in any case.
+create or replace function comanda.raise_sequences() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $fn$
+declare
+  gap constant bigint := 1000000;
+  fence bigint; place bigint; called boolean;
+begin
+  select s.last_value, s.is_called into fence, called from comanda.fence s;
+  -- Only a sequence that was left behind needs a look at all that has ever ended.
+  fence := greatest(fence, (select max(l.fence) from comanda.lane l), case when not called or fence < (select max(l.fence) from comanda.lane l) then (select max(o.fence) from comanda.outcome o) end);
+  perform setval('comanda.fence'::regclass, fence + gap);
+  select s.last_value into place from comanda.lane_position s;
+  perform setval('comanda.lane_position'::regclass, gap + greatest(place, (select max(q.pos) from comanda.effect_queue q), (select max(a.id) from comanda.effect_arrival a)));
+end
+$fn$;
+
 -- A person says that this database is the real one from now on: what it is becomes the fingerprint, and relays configured for it go on.
 -- request: {by, reason, environment?, endpoint?: text | [texts], acceptTimeline?}. Without `endpoint` the next relay that names one makes it part of the fingerprint.
 -- On the same server a changed timeline is adopted only with `acceptTimeline`: what was sent after the moment to which the server went back is forgotten here and known to the provider only.
@@ -29,10 +45,11 @@ begin
     raise exception 'this installation has no environment name yet: give "environment"' using errcode = 'CM009';
   end if;
   f := comanda.fingerprint();
-  if f.system_identifier = was.system_identifier and f.timeline <> was.timeline and not coalesce((request ->> 'acceptTimeline')::boolean, false) then
+  if f.system_identifier is not distinct from was.system_identifier and f.timeline is distinct from was.timeline and not coalesce((request ->> 'acceptTimeline')::boolean, false) then
     raise exception 'the timeline went from % to %: effects that were sent after the moment to which the server went back can be pending here again. Compare with the providers, then adopt with acceptTimeline',
       was.timeline, f.timeline using errcode = 'CM012';
   end if;
+  perform comanda.raise_sequences();
   update comanda.installation i set system_identifier = f.system_identifier, database_oid = f.database_oid, timeline = f.timeline, environment = coalesce(request ->> 'environment', was.environment),
       endpoint = places, adopted_by = request ->> 'by', adopted_at = clock_timestamp()
     returning i.* into is_now;

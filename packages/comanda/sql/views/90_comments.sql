@@ -446,7 +446,7 @@ comment on function comanda.payloads(jsonb) is
 comment on function comanda.may_send(jsonb) is
   'May these effects be sent now? Asked right before sending: fence, lease, switch, cancellation. Takes {relay, floor: none | agents | agents_and_undeclared, items: [{lane, fence, effect, attempt, suspect, lost, mark, needMs}]}. go, or why not: lost, short, cancel, applied, busy, off: and a scope. With mark it writes the start row.';
 comment on function comanda.settle(jsonb) is
-  'What became of my claimed work? Takes {relay, leaseMs, lanes: [{lane, fence, mode: keep | next | retry | unsure | unknown | absent | block, delayMs?, reason?, trouble?, giveBack?, keepLost?, looked?, headFailed?, head?, ended?: [{pos, effect, state, …}]}]}. ok, busy (call again) or fenced (too late: tell late_evidence()).';
+  'What became of my claimed work? Takes {relay, leaseMs, lanes: [{lane, fence, mode: keep | next | retry | unsure | unknown | absent | block, delayMs?, reason?, trouble?, giveBack?, keepLost?, lost?, looked?, headFailed?, head?, ended?: [{pos, effect, state, …}]}]}. ok, busy (call again) or fenced (too late: tell late_evidence()).';
 comment on function comanda.late_evidence(jsonb) is
   'What did I learn about work that is no longer mine? Takes {relay, items: [{fence, effect, attempt, outcome, …}]}; kept once, and believed by the next look-up.';
 comment on function comanda.renew(jsonb) is
@@ -471,6 +471,7 @@ comment on column comanda.ended_mark.candidate is 'How far may the mark move at 
 comment on column comanda.ended_mark.candidate_xid is 'Which transactions must be over before it may? All before this one.';
 comment on function comanda.advance_ended_mark(int) is 'How far have all effects ended? Internal: part of sweep().';
 comment on function comanda.is_redriven(bigint) is 'Has an effect that ended been put on its way again? Internal: part of cancel() and sweep().';
+comment on function comanda.raise_sequences() is 'Will fences and places be new ones, also after a move that did not copy the sequences? Internal: part of adopt().';
 comment on function comanda.rows_hidden() is 'Does row-level security hide rows from the functions of this schema? Internal: part of stopped() and claim().';
 comment on function comanda.is_stale(bigint) is 'Was a newer version of this effect''s subject decided since? Internal: part of may_send().';
 comment on function comanda.stopped(boolean, jsonb) is 'Which scopes are off? Null: everything, because the row for all does not say run, or this is not the adopted installation. Internal.';

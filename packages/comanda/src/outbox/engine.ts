@@ -162,6 +162,8 @@ export interface SettleLane extends LaneRef {
   readonly trouble?: 'unknown' | 'failed';
   readonly giveBack?: boolean;
   readonly keepLost?: boolean;
+  /** With `keepLost`: so many at most. */
+  readonly lost?: number;
   readonly looked?: boolean;
   readonly headFailed?: boolean;
   /** With `headFailed`: an earlier attempt may have been applied. */

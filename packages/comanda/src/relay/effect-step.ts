@@ -62,7 +62,7 @@ export async function runEffect(services: EffectServices, lane: ClaimedLane, eff
   }
   const known = happenedLate(effect);
   if (known !== undefined) return ended(known);
-  const quarantined = quarantine(lane, effect);
+  const quarantined = quarantine(env, lane, effect);
   if (quarantined !== undefined) return quarantined;
 
   let suspect = row.suspect || row.trouble === 'unknown';
@@ -103,7 +103,8 @@ async function send(
       ...thrownEvidence(answer.error),
       errorClass: 'not_asked',
     } as const;
-    return stop({ ...release, delayMs: NOT_ASKED_MS, keepLost: true, head });
+    // Nor did a process die: what the question may have counted is taken back.
+    return stop({ ...release, delayMs: NOT_ASKED_MS, keepLost: true, lost: effect.row.lost, head });
   }
   if (answer === 'go') return await execute(services, lane, effect, suspect, lane.kind.idempotency);
   // The key may be forgotten by now: as a kind without one.
@@ -180,10 +181,18 @@ function believed(outcome: Outcome, idempotency: Idempotency): Outcome {
 }
 
 /** Three processes died while they executed it, or looked it up: it is not started a fourth time. Nor is one that uses up its attempts with deaths before anything is sent. */
-function quarantine(lane: ClaimedLane, effect: ClaimedEffect): Step | undefined {
+function quarantine({ leaseMs }: RelayEnvironment, lane: ClaimedLane, effect: ClaimedEffect): Step | undefined {
   const { row } = effect;
   if (row.lost < WORKER_LOST_MAX) {
     if (row.lost === 0 || row.attempt <= lane.kind.maxAttempts || mayHaveLeft(lane, effect)) return undefined;
+    // No start row says that nothing was sent: it may have happened, as when the last attempt had ended without an answer.
+    if (row.suspect && lane.kind.idempotency !== 'none') {
+      const how = `${row.attempt - 1} attempts ended without a word, or with their process; it may have happened`;
+      return stop({
+        ...unknownHead(lane, leaseMs + lane.kind.timeoutMs, how),
+        head: { ...base(effect), outcome: 'unknown', errorClass: 'worker_lost' },
+      });
+    }
     return workerLost(lane, effect, `${row.attempt - 1} processes died before they executed it`);
   }
   if (row.trouble === 'unknown') {

@@ -44,7 +44,8 @@ export function happenedLate({ row, payload }: ClaimedEffect): EndedRecord | und
 /**
  * Judges a suspect: an effect that an earlier holder of the lane may have sent.
  *
- * - `key`: sent again with the same key; the target recognises it.
+ * - `key`: sent again with the same key; the target recognises it. A start row says that it was sent without its key: by a deployment in which the
+ *   kind had none, or after the key was forgotten. Then as `none`.
  * - `natural`: sent again only after lease end + timeout, so that no earlier request is still under way (relay-model R4).
  * - `none`: a start row says whether it was sent. Never sent: clean. Sent: unknown, looked up after lease end + timeout, or put before a person.
  */
@@ -53,7 +54,8 @@ export async function judge({ env, targets }: Looking, lane: ClaimedLane, effect
   const { kind } = lane;
   const giveBack = row.trouble !== 'unknown';
   // An attempt that was exhausted after a possible send is looked up too, whatever the kind.
-  if (kind.idempotency === 'key' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
+  if (kind.idempotency === 'key' && row.trouble !== 'unknown' && payload.started_ms_ago === null)
+    return { act: 'send', suspect: true };
   if (kind.idempotency === 'none' && payload.started_ms_ago === null && row.trouble !== 'unknown')
     return { act: 'send', suspect: false };
   // The lease of a dead holder has ended just now; what left under it can take the timeout to arrive. `looks` says that this has been waited for.

@@ -277,6 +277,24 @@ describe('adopt', () => {
     await expect(adopt(b.database)).rejects.toMatchObject({ code: 'CM012', message: expect.stringContaining('77') });
     await adopt(b.database, { acceptTimeline: true });
     expect(await b.rows('select wrong, moved from comanda.adoption(null)')).toEqual([{ wrong: null, moved: null }]);
+    await b.rows('update comanda.installation set timeline = null');
+    await expect(adopt(b.database), 'one that could not be read before').rejects.toMatchObject({ code: 'CM012' });
+  });
+
+  it('raises the sequences above everything stored: logical replication does not copy them', async () => {
+    const b = await bench(2);
+    await b.effect('x', 'pay');
+    await b.rows(`update comanda.effect_arrival set id = 5000000`);
+    await b.rows(
+      `insert into comanda.outcome (effect_id, fence, state, settled_by, attempts) values (7, 9000000, 'completed', 'r', 1)`,
+    );
+    await b.rows(`select setval('comanda.fence', 1, false), setval('comanda.lane_position', 1, false)`);
+    await adopt(b.database);
+    const [next] = await b.rows<{ fence: string; place: string }>(
+      `select nextval('comanda.fence') as fence, nextval('comanda.lane_position') as place`,
+    );
+    expect(Number(next?.fence)).toBeGreaterThan(9_000_000);
+    expect(Number(next?.place)).toBeGreaterThan(5_000_000);
   });
 });
 

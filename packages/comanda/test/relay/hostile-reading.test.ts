@@ -64,9 +64,20 @@ describe('what a hostile reading found', () => {
     expect(relay.status().lanes).toBe(0);
   });
 
-  it('deaths before anything is sent use up the attempts', async () => {
+  it.each([
+    ['none', 'failed', 'worker lost: 3 processes died before they executed it'],
+    // Nothing says that none of them had sent it.
+    [
+      'key',
+      'unknown',
+      'unknown: 3 attempts ended without a word, or with their process; it may have happened and only a person can tell',
+    ],
+  ] as const)('deaths use up the attempts of a kind with idempotency %s: %s', async (idempotency, end, reason) => {
     const b = await bench();
-    const poison = counting('poison', undefined, { retry: { maxAttempts: 3 } });
+    const poison = counting('poison', undefined, {
+      retry: { maxAttempts: 3 },
+      ...(idempotency === 'none' ? { idempotency, onUnknown: 'ask-human' } : {}),
+    });
     await b.effect('x', 'poison');
     await b.rows(`select * from comanda.route('{"relay":"dead","leaseMs":1,"kinds":[{"kind":"poison","lanes":1}]}')`);
     for (let death = 2; death <= 3; death += 1) {
@@ -81,11 +92,34 @@ describe('what a hostile reading found', () => {
       );
     }
     await b.relay({ effects: [poison] }).start();
-    await eventually(async () => (await state(b, 'x/poison')) === 'failed', { what: 'the quarantine' });
+    await eventually(async () => (await state(b, 'x/poison')) === end, { what: 'the quarantine' });
     expect(poison.calls.size).toBe(0);
-    expect(await b.rows('select reason from comanda.outcome')).toEqual([
-      { reason: 'worker lost: 3 processes died before they executed it' },
-    ]);
+    expect(
+      await b.rows(
+        'select reason from comanda.outcome union all select parked_by from comanda.lane where parked_by is not null',
+      ),
+    ).toEqual([{ reason }]);
+  });
+
+  it('sent by a deployment whose kind had no key: looked up by the next one, which knows a key', async () => {
+    const b = await bench();
+    let looks = 0;
+    const pay = counting('pay', undefined, {
+      timeout: 100,
+      reconcile: async () => {
+        looks += 1;
+        return applied();
+      },
+    });
+    await b.effect('x', 'pay');
+    await b.rows(`select * from comanda.route('{"relay":"old","leaseMs":60000,"kinds":[{"kind":"pay","lanes":1}]}')`);
+    await b.rows(
+      `select * from comanda.may_send(jsonb_build_object('relay', 'old', 'floor', 'none', 'items', (select jsonb_agg(jsonb_build_object('lane', lane, 'fence', fence, 'effect', 1, 'attempt', 1, 'mark', true)) from comanda.lane)))`,
+    );
+    await b.rows(`update comanda.lane set ready_at = clock_timestamp()`);
+    await b.relay({ effects: [pay], lease: 500 }).start();
+    await eventually(async () => (await state(b, 'x/pay')) === 'completed', { what: 'the look-up' });
+    expect([looks, pay.calls.size]).toEqual([1, 0]);
   });
 
   it('natural: refused after an uncertain try is unknown, not failed', async () => {

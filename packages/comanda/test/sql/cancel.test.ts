@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { type Engine, engine } from './kit/engine.js';
 import {
   type Claimed,
+  claim,
   claimOne,
   decide,
   decideInOrder,
   ended,
   everythingIsDue,
+  head,
   holes,
   lane,
   nothingWaits,
@@ -81,6 +83,23 @@ describe('cancel', () => {
     expect(await sweep(s)).toMatchObject({ answered: 1 });
     expect(await s.row('select answer from comanda.effect_request')).toEqual({ answer: 'too late' });
     expect(await s.call('cancel', { key: 'k' })).toEqual([{ effect_id: id, name: 'mail', answer: 'too late' }]);
+  });
+
+  test('cancels of heads that may have been sent do not keep a sweep from the others', async () => {
+    const s = await engine();
+    for (const key of ['a', 'b', 'c', 'd']) await decide(s, key, [{}]);
+    await route(s);
+    const claims = await claim(s, { lanes: 10 });
+    for (const c of claims.slice(0, 3)) await settle(s, c, 'unsure', { delayMs: 60_000, head: head(c, 'retry') });
+    await settle(s, claims[3], 'retry', { delayMs: 60_000, head: head(claims[3], 'retry') });
+    for (const key of ['a', 'b', 'c', 'd']) await s.call('cancel', { key });
+    await s.call('sweep', { relay: 'r1', batch: 2 });
+    expect(
+      await states(
+        s,
+        claims.map((c) => c.effect_id),
+      ),
+    ).toEqual(['pending', 'pending', 'pending', 'cancelled']);
   });
 
   test('R6: unattended names a request that stays without an answer while relays live', async () => {

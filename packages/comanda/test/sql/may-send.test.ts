@@ -121,6 +121,10 @@ describe('the start row', () => {
     const look = await claimOne(s);
     await settle(s, look, 'absent', { head: head(look, 'absent') });
     expect(await told()).toBeNull();
+    const last = await claimOne(s);
+    await maySend(s, last, { mark: true });
+    await s.rows(`update comanda.attempt set at = at - interval '1 hour' where fence = $1`, [last.fence]);
+    expect(await told(), 'the clock of the database stepped back').toBe(last.fence);
   });
 });
 

@@ -248,6 +248,43 @@ describe('what each mode leaves behind', () => {
     expect(await claimOne(s)).toMatchObject({ effect_id: ids[1], suspect: false });
   });
 
+  test.each([
+    [
+      'ended',
+      (c: Claimed) => ({ ended: [{ ...head(c, 'absent'), pos: c.pos, state: 'failed', reason: 'exhausted' }] }),
+    ],
+    ['block', (c: Claimed) => ({ trouble: 'failed', headFailed: true, reason: 'failed: x', head: head(c, 'absent') })],
+  ] as const)('late evidence beats an absent that would end the effect (%s)', async (form, more) => {
+    const { s, ids, c } = await claimed(2);
+    await settle(s, first(c), 'unknown');
+    const look = await claimOne(s);
+    const item = {
+      fence: first(c).fence,
+      effect: first(c).effect_id,
+      attempt: 1,
+      outcome: 'completed',
+      providerId: 're_1',
+    };
+    await s.call('late_evidence', { relay: 'r1', items: [item] });
+    expect(await settle(s, look, form === 'ended' ? 'next' : form, more(look))).toBe('ok');
+    expect(await s.rows(`select effect_id, state, provider_id, reason from comanda.outcome`)).toEqual([
+      { effect_id: ids[0], state: 'completed', provider_id: 're_1', reason: 'late evidence' },
+    ]);
+    expect(await claimOne(s)).toMatchObject({ effect_id: ids[1], suspect: false, trouble: null });
+  });
+
+  test('keepLost takes back what a question counted whose answer was lost', async () => {
+    const { s, c } = await claimed(1);
+    await everythingIsDue(s);
+    const again = await claimOne(s);
+    expect(again.lost).toBe(1);
+    await maySend(s, again);
+    expect(await lane(s, 'k:a')).toMatchObject({ lost: 2 });
+    await settle(s, again, 'retry', { giveBack: true, keepLost: true, lost: again.lost, head: head(again, 'retry') });
+    expect(await lane(s, 'k:a')).toMatchObject({ lost: 1 });
+    expect(first(c).lost).toBe(0);
+  });
+
   test('block by a switch: parked, without owner, evidence kept, and due again when the scope is on', async () => {
     const { s, c } = await claimed(1);
     await settle(s, first(c), 'unsure');

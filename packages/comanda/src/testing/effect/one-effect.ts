@@ -147,7 +147,10 @@ function settleHead(s: State, fence: string, settlement: Settlement, now: number
   if (mode === 'absent' || (head?.outcome === 'retry' && s.started?.fence === fence)) s.started = undefined;
   s.readyAt = mode === 'next' || mode === 'absent' ? now : now + (settlement.delayMs ?? 0);
   s.attempt = Math.max(s.attempt - Number(giveBack), 0);
-  s.lost = (giveBack && head === undefined && mode === 'retry') || settlement.keepLost === true ? s.lost : 0;
+  s.lost =
+    (giveBack && head === undefined && mode === 'retry') || settlement.keepLost === true
+      ? Math.min(s.lost, settlement.lost ?? s.lost)
+      : 0;
   const keepsLooks = mode === 'unknown' || mode === 'block' || (again && s.trouble !== null);
   s.looks = Number(settlement.looked === true) + (keepsLooks ? s.looks : 0);
   if (mode === 'unknown') s.trouble = 'unknown';
