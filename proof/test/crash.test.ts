@@ -14,7 +14,7 @@ it('a sample of kills on every path: nothing is lost, nothing is doubled, nothin
   const { code, figures } = await crash('--sample', '24', '--seed', '1');
   expect(figures).toMatchObject({ lost: 0, duplicated: 0, unattended: 0, wrong: 0 });
   // On a busy machine a relay can take another way than it took when it was recorded.
-  expect(figures['kills']).toBeGreaterThanOrEqual(21);
+  expect(figures['kills']).toBeGreaterThanOrEqual(23);
   expect(figures['reconciled']).toBe(figures['unknown']);
   expect(code).toBe(0); // also: without Comanda the same kills lose and double
 }, 300_000);

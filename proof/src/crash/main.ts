@@ -2,8 +2,8 @@ import { sample, together } from './crowd.js';
 import { type Killed, kill, killTitle } from './kill.js';
 import { tryWay, WAYS } from './naive/orders.js';
 import { type Options, optionsOf, USAGE } from './options.js';
-import { jobsOf, learnPolls, type Recorded, record, scenes, titleOf } from './plan.js';
-import { figuresOf, isProven } from './report/figures.js';
+import { type Job, jobsOf, learnPolls, type Recorded, record, scenes, titleOf } from './plan.js';
+import { figuresOf, isProven, isWhole } from './report/figures.js';
 import { writePage } from './report/page.js';
 import { asText, pathTable } from './report/table.js';
 import type { Scene } from './run/run.js';
@@ -27,6 +27,13 @@ function chosen(options: Options): readonly Scene[] {
   );
 }
 
+/** As many as were asked for, and at least one on each path. */
+function sampleOf(all: readonly Job[], { sample: size, seed }: Options): readonly Job[] {
+  const drawn = sample(all, all.length, seed);
+  const first = [...new Map(drawn.toReversed().map((job) => [job.path.name, job])).values()];
+  return [...first, ...drawn.filter((job) => !first.includes(job))].slice(0, Math.max(size, first.length));
+}
+
 async function prove(world: World, options: Options): Promise<boolean> {
   const polls = await learnPolls(world);
   const recorded: readonly Recorded[] = await together(chosen(options), options.workers, (scene) =>
@@ -38,7 +45,7 @@ async function prove(world: World, options: Options): Promise<boolean> {
     return true;
   }
   const all = jobsOf(recorded);
-  const jobs = sample(all, options.full ? all.length : options.sample, options.seed);
+  const jobs = options.full ? sample(all, all.length, options.seed) : sampleOf(all, options);
   const until = performance.now() + options.within * 60_000;
   tell(`${recorded.length} scenes recorded; ${jobs.length} of ${all.length} kills, seed ${options.seed}`);
   let done = 0;
@@ -61,10 +68,13 @@ async function prove(world: World, options: Options): Promise<boolean> {
   if (options.json) console.log(JSON.stringify(figures));
   else console.log(asText(pathTable(recorded, killed, naive)));
   if (options.full && figures.uncovered.length > 0) tell(`killed nowhere: ${figures.uncovered.join(', ')}`);
-  if (options.write && options.full) writePage(recorded, killed, naive);
+  const isGood = isProven(figures, jobs.length) && (!options.full || isWhole(figures, recorded));
+  if (options.write && !(isGood && options.full && options.path === undefined && options.kind === undefined))
+    tell('Only a whole run of all paths and kinds that proves itself is written into the page: nothing was written.');
+  else if (options.write) writePage(recorded, killed, naive);
   if (naive.some(({ lost, duplicated }) => lost + duplicated === 0))
     tell('A way that must lose or double did neither: the judges are blind.');
-  return isProven(figures, options.full) && naive.every(({ lost, duplicated }) => lost + duplicated > 0);
+  return isGood && naive.every(({ lost, duplicated }) => lost + duplicated > 0);
 }
 
 async function main(): Promise<number> {

@@ -18,6 +18,8 @@ export interface Path {
   readonly ends: Readonly<Record<string, readonly ('completed' | 'failed' | 'cancelled')[]>>;
   /** Effects that happen in this order. */
   readonly order?: readonly string[];
+  /** The provider refuses: after an uncertain try that says nothing about the try before, and only a look-up or a person can tell. */
+  readonly refuses?: true;
   /** Default: shorter than the lease. */
   readonly timeoutMs?: number;
   /** Whether the relays of the path stop by themselves. */

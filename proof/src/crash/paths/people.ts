@@ -48,6 +48,7 @@ export const PEOPLE: readonly Path[] = [
   {
     name: 'dead letter skipped',
     victim: 'relay',
+    refuses: true,
     async play(stage) {
       await stage.decide('order', { ref: 'dead', lane: true, behave: ['always 400'] }, { ref: 'next', lane: true });
       await stage.until('the dead letter', stands(stage, 'dead'));
@@ -59,6 +60,7 @@ export const PEOPLE: readonly Path[] = [
   {
     name: 'dead letter redriven',
     victim: 'relay',
+    refuses: true,
     async play(stage) {
       await stage.decide('order', { ref: 'dead', lane: true, behave: ['400'] }, { ref: 'next', lane: true });
       await stage.until(

@@ -27,6 +27,7 @@ export const SENDING: readonly Path[] = [
   {
     name: 'refused by the provider',
     victim: 'relay',
+    refuses: true,
     play: (stage) => stage.decide('order', { ref: 'bad', behave: ['always 400'] }),
     ends: { bad: ['failed'] },
   },

@@ -10,7 +10,7 @@ const PAGE = new URL('../../../../docs/reference/crash-table.md', import.meta.ur
 export function writePage(recorded: readonly Recorded[], killed: readonly Killed[], naive: readonly NaiveEnd[]): void {
   const all = jobsOf(recorded).length;
   const parts: Readonly<Record<string, string>> = {
-    extent: `${killed.length} of ${all} kills (boundaries times three), with ${[...new Set(recorded.map(({ relays }) => relays))].join(' and ')} relay(s); ${killed.filter(({ verdict }) => verdict === undefined).length} boundaries did not come again.`,
+    extent: `${killed.length} of ${all} kills (boundaries times three), with ${[...new Set(recorded.map(({ relays }) => relays))].join(' and ')} relay(s); ${killed.filter(({ verdict }) => verdict === undefined).length} of them found that their boundary did not come again.`,
     paths: asMarkdown(pathTable(recorded, killed, naive)),
     decide: asMarkdown(storyTable(recorded, killed, 'decide', 'keyed')),
     'send, keyed': asMarkdown(storyTable(recorded, killed, 'send', 'keyed')),

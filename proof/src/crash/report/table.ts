@@ -6,7 +6,10 @@ import { type Figures, figuresOf } from './figures.js';
 
 type Cells = readonly (string | number)[];
 
-const HEAD: Cells = ['path', 'boundaries', 'kills', 'lost', 'duplicated', 'unattended', 'unknown', 'reconciled'];
+const HEAD: Cells = [
+  ...['path', 'boundaries', 'kills', 'lost', 'duplicated', 'unattended', 'otherwise wrong', 'unknown', 'reconciled'],
+  'not reached',
+];
 
 /** One line for each path, then the sum, then the ways without Comanda. */
 export function pathTable(
@@ -26,15 +29,14 @@ export function pathTable(
     kills,
     lost,
     duplicated,
-    '',
-    '',
-    '',
+    ...['', '', '', '', ''],
   ]);
   return [HEAD, ...lines, cells('all paths', figuresOf(recorded, killed)), ...ways];
 }
 
-function cells(name: string, { boundaries, kills, lost, duplicated, unattended, unknown, reconciled }: Figures): Cells {
-  return [name, boundaries, kills, lost, duplicated, unattended, unknown, reconciled];
+function cells(name: string, figures: Figures): Cells {
+  const { boundaries, kills, lost, duplicated, unattended, wrong, unknown, reconciled, unreached } = figures;
+  return [name, boundaries, kills, lost, duplicated, unattended, wrong, unknown, reconciled, unreached];
 }
 
 const SIDE = { before: 'before it leaves', sent: 'carried out, answer unread', answered: 'answer read' } as const;

@@ -10,9 +10,14 @@ import type { World } from './world.js';
 /** A dead relay's lease is long enough that the relay under test is ready before it ends. */
 const PREDECESSOR_LEASE_MS = 4_000;
 
-/** An act of the application under test; by another one when it was killed. */
+/**
+ * An act of the application under test; by another one when it was killed.
+ *
+ * @param lookedAt what the kill left has been looked at: only then may anybody repeat anything
+ */
 export async function actOf(
   world: World,
+  lookedAt: () => Promise<unknown>,
   tap: Tap,
   watched: readonly Watched[],
   url: string,
@@ -28,6 +33,7 @@ export async function actOf(
     if (end !== undefined) return end;
   }
   // Nobody knows whether the act of a dead process was done: it is done again.
+  await lookedAt();
   const other = world.callers.take();
   const end = await perform(other, { database: url, statements });
   world.callers.giveBack(other);

@@ -63,7 +63,7 @@ export async function createDatabases(
   let count = 0;
   const create = async (): Promise<RunDatabase> => {
     count += 1;
-    const name = `crash_${process.pid}_${count}`;
+    const name = `crash_run_${process.pid}_${count}`;
     const url = new URL(serverUrl);
     url.pathname = `/${name}`;
     const pool = new pg.Pool({ connectionString: url.href, max: 3, application_name: LASTING, idleTimeoutMillis: 0 });

@@ -60,18 +60,19 @@ const EFFECTS = `select s.name as ref, s.kind, s.state, coalesce(s.ended_reason,
     from comanda.attempt x where x.effect_id = s.effect_id) a
   order by s.effect_id`;
 
+/** Nothing of an earlier effect is accepted after something of a later one: a state that is put again would overwrite a newer one. */
 function outOfOrder(order: readonly string[], book: readonly BookEntry[]): readonly string[] {
-  const first = order
-    .map((ref) => ({ ref, at: book.findIndex((entry) => entry.event === 'accepted' && entry.ref === ref) }))
-    .filter(({ at }) => at >= 0);
-  return first.flatMap(({ ref, at }, i) => {
-    const before = first[i - 1];
-    return before !== undefined && at < before.at ? [`${ref} was accepted before ${before.ref}`] : [];
-  });
+  const isOf = (ref: string) => (entry: BookEntry) => entry.event === 'accepted' && entry.ref === ref;
+  return order.flatMap((ref, i) =>
+    order.slice(i + 1).flatMap((later) => {
+      const first = book.findIndex(isOf(later));
+      return first >= 0 && book.findLastIndex(isOf(ref)) > first ? [`${ref} was accepted after ${later}`] : [];
+    }),
+  );
 }
 
-/** The caller's own state and its decision belong together. */
-async function torn(stage: Stage): Promise<readonly string[]> {
+/** The caller's own state and its decision belong together, at every moment: asked right after a kill, before anybody repeats anything, and at the end. */
+export async function torn(stage: Stage): Promise<readonly string[]> {
   const rows = await stage.query<{ refunded: boolean; decided: boolean }>(
     `select o.status = 'refunded' as refunded, exists (select from comanda.run where key = 'order') as decided from shop.orders o`,
   );

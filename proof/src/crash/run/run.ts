@@ -10,7 +10,7 @@ import type { Polls } from '../watch/polls.js';
 import { createTap, type Tap } from '../watch/tap.js';
 import { actOf, dieWhen, dismiss } from './cast.js';
 import { LASTING } from './databases.js';
-import { judge } from './judge.js';
+import { judge, torn } from './judge.js';
 import { leftBehind, rest } from './rest.js';
 import type { Verdict } from './verdict.js';
 import { type Addresses, type Watched, watch, watchRelay } from './victims.js';
@@ -48,6 +48,7 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
   const rescue = { ...unwatched, ...times, connections: LASTING };
   const watched: Watched[] = [];
   const unattended: string[] = [];
+  const wrong: string[] = [];
   let left = '';
   let isWhole = false;
 
@@ -58,15 +59,25 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
   const stage = createStage({
     kind,
     run: id,
+    refuses: path.refuses === true,
     pool,
     book: async () => (await (await fetch(`${base}/${id}/book`)).json()) as readonly BookEntry[],
-    act: (...statements) => actOf(world, tap, watched, database.url, statements),
+    act: (...statements) => actOf(world, () => lookedAt, tap, watched, database.url, statements),
     stopRelays: async () => {
       await Promise.race([Promise.all(watched.map((relay) => relay.stop())), tap.killed]);
       // Those that were not killed go on with what they were told.
-      await Promise.all(watched.map((relay) => relay.child.exited));
+      for (const { code, signal } of await Promise.all(watched.map((relay) => relay.child.exited)))
+        if (code !== 0 && signal !== 'SIGKILL')
+          wrong.push(`a relay that was asked to stop ended with ${code ?? signal}`);
     },
+    wrong: (what) => void wrong.push(what),
   });
+  const lookedAt = tap.killed.then(async () => {
+    await look();
+    left = await leftBehind(stage);
+    wrong.push(...(await torn(stage)));
+  });
+  lookedAt.catch(() => undefined); // said where it is waited for
 
   const start = async (): Promise<void> => {
     if (path.victim === 'caller') {
@@ -78,18 +89,13 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     watched.push(...(await Promise.all(relays)));
     tap.begin();
   };
-  const goOn = async (): Promise<() => Promise<void>> => {
-    await look();
-    left = await leftBehind(stage);
-    return await startRelay(rescuer, rescue);
-  };
 
   try {
     await path.prepare?.(stage);
     if (path.predecessorDiesWhen !== undefined)
       await dieWhen(stage, world.relays.take(), path.predecessorDiesWhen, { ...unwatched, ...times });
     await start();
-    const rescued = tap.killed.then(goOn);
+    const rescued = lookedAt.then(() => startRelay(rescuer, rescue));
     rescued.catch(() => undefined); // said where it is waited for
     await path.play(stage);
     let stop = tap.hasKilled ? await rescued : undefined;
@@ -98,9 +104,13 @@ export async function run(world: World, scene: Scene, polls: Polls, aim?: Aim): 
     await rest(stage, path, look);
     if (stop === undefined && tap.hasKilled) stop = await rescued;
     await stop?.();
+    // Whoever still works could still send.
+    tap.end();
+    await Promise.all(watched.filter((one) => !one.isGone()).map((one) => one.dismiss()));
     await look();
-    const verdict = await judge(path, stage, unattended);
+    const found = await judge(path, stage, unattended);
     isWhole = true;
+    const verdict = { ...found, wrong: [...wrong, ...found.wrong] };
     return { seen: tap.seen, answers: tap.answers, hasKilled: tap.hasKilled, left, verdict };
   } finally {
     await Promise.all(watched.map((one) => dismiss(one, tap, staff)));

@@ -81,6 +81,13 @@ export async function watchRelay(
     return undefined;
   });
   const dismiss = await Promise.race([started, tap.killed.then(() => undefined)]);
-  // Another one was killed while this one was starting: it goes on starting.
-  return { ...watched, dismiss: async () => void (await (dismiss ?? (await started))?.()) };
+  let dismissed: Promise<void> | undefined;
+  return {
+    ...watched,
+    dismiss: () => {
+      // Another one was killed while this one was starting: it goes on starting.
+      dismissed ??= (async () => void (await (dismiss ?? (await started))?.()))();
+      return dismissed;
+    },
+  };
 }

@@ -1,8 +1,10 @@
 import type { Child } from '@comanda/test-support';
 import type { Act, RelayConfig } from '../processes/configuration.js';
 
-/** How a caller's act ended: committed, or refused with a SQLSTATE. */
-export type ActEnd = { readonly done: string } | { readonly refused: string; readonly error: string };
+/** How a caller's act ended: committed, with the first row of its last statement, or refused with a SQLSTATE. */
+export type ActEnd =
+  | { readonly done: string; readonly row?: Readonly<Record<string, unknown>> }
+  | { readonly refused: string; readonly error: string };
 
 const PATIENCE_MS = 30_000;
 let count = 0;

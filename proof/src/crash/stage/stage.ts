@@ -20,6 +20,8 @@ export interface Planned {
 export interface Stage {
   readonly kind: KindName;
   readonly run: string;
+  /** The provider refuses what is sent. */
+  readonly refuses: boolean;
   /** Decides one decision with these effects, from outside. */
   decide(key: string, ...effects: readonly Planned[]): Promise<void>;
   /** The decision of {@link decide} as a parameter for `comanda.decide`. */
@@ -34,6 +36,8 @@ export interface Stage {
   until(what: string, condition: () => Promise<boolean>): Promise<void>;
   /** An act of an application: by the process under test, or by another one if that was killed. Repeated until it is known how it ended. */
   act(...statements: Act['statements']): Promise<ActEnd>;
+  /** Says that something is wrong with the run, which goes on. */
+  wrong(what: string): void;
   /** Asks the relays under test to stop in order, and waits until they are gone. */
   stopRelays(): Promise<void>;
 }
@@ -42,7 +46,7 @@ const PATIENCE_MS = 40_000;
 
 /** The part of a stage that needs nothing but a database and a book. */
 export function createStage(
-  facts: Pick<Stage, 'kind' | 'run' | 'book' | 'act' | 'stopRelays'> & { readonly pool: pg.Pool },
+  facts: Pick<Stage, 'kind' | 'run' | 'refuses' | 'book' | 'act' | 'stopRelays' | 'wrong'> & { readonly pool: pg.Pool },
 ): Stage {
   const { pool, kind, run } = facts;
   const query = async <Row>(sql: string, request?: unknown): Promise<readonly Row[]> =>
