@@ -119,7 +119,13 @@ export const OF_SQL: readonly Mutation[] = [
   {
     name: 'late-evidence-not-re-checked',
     about: 'the write of absent does not look for late evidence',
-    edits: [{ file: SETTLE, old: `where o.j ->> 'mode' = 'absent') x (e)`, new: 'where false) x (e)' }],
+    edits: [
+      {
+        file: SETTLE,
+        old: `where o.j ->> 'mode' = 'absent' or o.j ->> 'mode' = 'block' and o.j -> 'head' ->> 'outcome' = 'absent') x (e)`,
+        new: 'where false) x (e)',
+      },
+    ],
     tests: [
       {
         file: `${TESTS}/settle-modes.test.ts`,

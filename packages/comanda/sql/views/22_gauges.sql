@@ -41,6 +41,6 @@ union all select 'relays_holding', '', count(*) from comanda.relay b where b.sto
 union all select 'oldest_transaction_age_ms', '', coalesce(extract(epoch from clock_timestamp() - min(t.xact_start)) * 1000, 0) from pg_stat_activity t
   where t.datname = current_database() and t.pid <> pg_backend_pid() and coalesce(t.backend_xmin, t.backend_xid) is not null and coalesce(t.backend_type, 'client backend') = 'client backend'
 union all select 'transactions_held_back', '', coalesce(max(greatest(age(t.backend_xmin), age(t.backend_xid))), 0) from pg_stat_activity t
-  where t.datname = current_database() and coalesce(t.backend_type, 'client backend') = 'client backend'
+  where t.datname = current_database() and t.pid <> pg_backend_pid() and coalesce(t.backend_type, 'client backend') = 'client backend'
 union all select 'notification_queue_usage', '', pg_notification_queue_usage()
 union all select 'switch_version', '', max(s.version) from comanda.switch s;
