@@ -11,6 +11,8 @@ import { isClean } from './run/verdict.js';
 import { createWorld, type World } from './run/world.js';
 import { idOf } from './watch/boundary.js';
 
+const RECORDERS = 2;
+
 const tell = (text: string): void => void process.stderr.write(`${text}\n`);
 
 function chosen(options: Options): readonly Scene[] {
@@ -36,7 +38,8 @@ function sampleOf(all: readonly Job[], { sample: size, seed }: Options): readonl
 
 async function prove(world: World, options: Options): Promise<boolean> {
   const polls = await learnPolls(world);
-  const recorded: readonly Recorded[] = await together(chosen(options), options.workers, (scene) =>
+  // On a busy machine much would be recorded that never comes again: renewals, second looks.
+  const recorded: readonly Recorded[] = await together(chosen(options), Math.min(options.workers, RECORDERS), (scene) =>
     record(world, scene, polls),
   );
   if (options.list) {
