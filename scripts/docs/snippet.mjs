@@ -7,6 +7,8 @@ const LANGUAGES = {
   '.sql': 'sql',
   '.json': 'json',
   '.service': 'ini',
+  '.Dockerfile': 'dockerfile',
+  '.yaml': 'yaml',
   '.txt': 'text',
 };
 
