@@ -83,6 +83,7 @@ module.exports = {
     },
     driver('pg', 'adapters/pg'),
     driver('postgres', 'adapters/postgres'),
+    driver('drizzle-orm', 'adapters/drizzle'),
     driver('undici', 'transports/http'),
     driver('nodemailer', 'transports/smtp'),
     {
@@ -92,7 +93,7 @@ module.exports = {
       from: { path: src, pathNot: isTest },
       to: {
         path: '(^|/)node_modules/',
-        pathNot: '(^|/)node_modules/(@types/)?(node|nodemailer|pg|postgres|undici|undici-types)/',
+        pathNot: '(^|/)node_modules/(@types/)?(drizzle-orm|node|nodemailer|pg|postgres|undici|undici-types)/',
       },
     },
     {

@@ -5,6 +5,7 @@ import { pgStandalone } from '../../src/adapters/pg/index.js';
 import { createRelay } from '../../src/relay/index.js';
 import { createRegistry } from '../../src/relay/registry.js';
 import { hostileSmtp } from '../integration/smtp/hostile-smtp.js';
+import { withOrm } from './orms.js';
 
 /** A database with the shop's own table. */
 async function shop(): Promise<TestDatabase> {
@@ -92,6 +93,23 @@ describe('TypeScript of the manual runs', () => {
     expect((await outbox(database)).map((row) => row['idempotency_key'])).toEqual([
       'refund:ORD-2041/issue_refund',
       'reminder:ORD-2042/crm_note',
+    ]);
+  });
+
+  it.each(['kysely', 'drizzle', 'knex', 'typeorm', 'mikro-orm'] as const)('use-with-%s.ts', async (name) => {
+    const database = await shop();
+    const { use, close } = await withOrm(name, database);
+    expect(await use.refundOrder('ORD-2041')).toMatchObject({ created: true });
+    expect(await use.refundOrder('ORD-2041')).toMatchObject({ created: false });
+    expect(await use.noteOnly('ORD-2042')).toMatchObject({ created: true });
+    await close();
+    expect((await outbox(database)).map((row) => row['idempotency_key'])).toEqual([
+      'refund:ORD-2041/issue_refund',
+      'reminder:ORD-2042/crm_note',
+    ]);
+    const client = await database.connect();
+    expect((await client.query(`select status from orders where id = 'ORD-2041'`)).rows).toEqual([
+      { status: 'refunded' },
     ]);
   });
 
