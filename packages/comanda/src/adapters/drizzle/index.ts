@@ -1,10 +1,10 @@
-import { type SQL, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { comandaError } from '../../kernel/errors.js';
 import type { Queryable, Transaction } from '../../ports/database.js';
 
 /** What we use of a Drizzle database on `pg` or postgres.js, whatever its schema. */
 export interface DrizzleLike {
-  execute(query: SQL): PromiseLike<unknown>;
+  execute(query: never): PromiseLike<unknown>;
 }
 
 /** The argument of `db.transaction(async (tx) => …)`: it can be rolled back, the database cannot. */
@@ -29,13 +29,14 @@ export function drizzleStandalone(db: DrizzleLike): Queryable {
 }
 
 async function rows<Row>(db: DrizzleLike, text: string, params: readonly unknown[]): Promise<readonly Row[]> {
-  const result = await db.execute(query(text, params));
+  const result = await db.execute((await query(text, params)) as never);
   // `pg` gives a result with rows, postgres.js the rows.
   return (Array.isArray(result) ? Array.from(result) : (result as { rows: unknown[] }).rows) as Row[];
 }
 
-/** Drizzle numbers parameters itself, so the text is cut at ours. */
-function query(text: string, params: readonly unknown[]): SQL {
+/** Drizzle numbers parameters itself, so the text is cut at ours. Its tag is loaded when it is used: whoever has a handle has it installed. */
+async function query(text: string, params: readonly unknown[]): Promise<SQL> {
+  const { sql } = await import('drizzle-orm');
   const parts = text.split(/\$(\d+)/);
   return sql.join(parts.map((part, i) => (i % 2 === 0 ? sql.raw(part) : sql.param(params[Number(part) - 1]))));
 }
