@@ -1,4 +1,5 @@
 import { comandaError } from '../../kernel/errors.js';
+import { withQuestionMarks } from '../../kernel/question-marks.js';
 import type { Queryable, Transaction } from '../../ports/database.js';
 
 /** What we use of a Knex instance on PostgreSQL. */
@@ -34,12 +35,7 @@ export function knexStandalone(knex: KnexLike): Queryable {
 }
 
 async function rows<Row>(knex: KnexLike, text: string, params: readonly unknown[]): Promise<readonly Row[]> {
-  const bindings: unknown[] = [];
-  // Knex has `?` for each parameter in its order, and takes one that is none with a backslash.
-  const sql = text.replaceAll('?', '\\?').replace(/\$(\d+)/g, (_, n: string) => {
-    bindings.push(params[Number(n) - 1]);
-    return '?';
-  });
-  const result = (await knex.raw(sql, bindings as never[])) as { readonly rows: Row[] };
+  const { sql, values } = withQuestionMarks(text, params);
+  const result = (await knex.raw(sql, values as never[])) as { readonly rows: Row[] };
   return result.rows;
 }

@@ -1,4 +1,5 @@
 import { comandaError } from '../../kernel/errors.js';
+import { withQuestionMarks } from '../../kernel/question-marks.js';
 import type { Queryable, Transaction } from '../../ports/database.js';
 
 /** What we use of a connection of MikroORM. */
@@ -35,12 +36,7 @@ export function mikroOrmStandalone(em: MikroOrmLike): Queryable {
 }
 
 async function rows<Row>(em: MikroOrmLike, text: string, params: readonly unknown[]): Promise<readonly Row[]> {
-  const values: unknown[] = [];
-  // MikroORM has `?` for each parameter in its order, and takes one that is none with a backslash.
-  const sql = text.replaceAll('?', '\\?').replace(/\$(\d+)/g, (_, n: string) => {
-    values.push(params[Number(n) - 1]);
-    return '?';
-  });
+  const { sql, values } = withQuestionMarks(text, params);
   const context = em.isInTransaction() ? em.getTransactionContext() : undefined;
   return (await em.getConnection().execute(sql, values, 'all', context as never)) as readonly Row[];
 }
