@@ -6,6 +6,7 @@ import type { Retry, Unknown } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import type { RelayEnvironment } from './environment.js';
 import { reasonOf } from './evidence.js';
+import { isLookedUp } from './reconcile-effect.js';
 import type { Settlement } from './settler.js';
 
 type Decision = { readonly settlement: Settlement } | { readonly ended: EndedRecord };
@@ -75,8 +76,7 @@ export function boundedWaitMs(ms: number): number {
 
 /** May have been applied, and the target would not recognise a repetition: looked up when nothing can be under way any more, or put before a person. */
 export function unknownHead(lane: ClaimedLane, delayMs: number, why = 'it may have happened'): Settlement {
-  const canAsk = lane.kind.reconcile !== undefined && lane.kind.onUnknown !== 'ask-human';
-  return canAsk
+  return isLookedUp(lane.kind)
     ? { mode: 'unknown', delayMs }
     : { mode: 'block', trouble: 'unknown', reason: `unknown: ${why} and only a person can tell` };
 }

@@ -1,4 +1,5 @@
 import { Stop } from '../kernel/stop.js';
+import type { EffectKind } from '../ports/effect-kind.js';
 import type { ReconcileResult } from '../ports/outcome.js';
 import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import { contextOf, inputOf } from './context.js';
@@ -7,6 +8,11 @@ import type { RelayEnvironment } from './environment.js';
 import { thrownEvidence } from './evidence.js';
 
 const FOUND: ReadonlySet<unknown> = new Set(['applied', 'absent', 'cannotTell']);
+
+/** Whether an uncertain outcome of the kind is looked up; otherwise it stands before a person. */
+export function isLookedUp({ reconcile, onUnknown }: Pick<EffectKind, 'reconcile' | 'onUnknown'>): boolean {
+  return reconcile !== undefined && onUnknown !== 'ask-human';
+}
 
 /**
  * Asks the provider what became of an uncertain attempt. The only place that calls `reconcile`. Runs under the lane's lease, and begins only after

@@ -6,7 +6,7 @@ import type { ClaimedEffect, ClaimedLane } from './claimed-lane.js';
 import { errorOf, referenceTo } from './effect-reference.js';
 import type { RelayEnvironment } from './environment.js';
 import { storable } from './evidence.js';
-import { lookUp } from './reconcile-effect.js';
+import { isLookedUp, lookUp } from './reconcile-effect.js';
 import type { Settlement } from './settler.js';
 import type { Targets } from './targets.js';
 
@@ -64,7 +64,7 @@ export async function judge({ env, targets }: Looking, lane: ClaimedLane, effect
     return settle({ mode, delayMs: kind.timeoutMs + LATE_MS, giveBack, keepLost: true, looked: true });
   }
   if (kind.idempotency === 'natural' && row.trouble !== 'unknown') return { act: 'send', suspect: true };
-  if (kind.reconcile === undefined || kind.onUnknown === 'ask-human') {
+  if (!isLookedUp(kind)) {
     return settle({
       mode: 'block',
       trouble: 'unknown',

@@ -5,11 +5,12 @@ import { LEASE_MS } from '../../kernel/limits.js';
 import { type EffectDefinition, kindOf } from '../../ports/effect-definition.js';
 import type { EffectKind } from '../../ports/effect-kind.js';
 import { repetitionOf } from '../../ports/key-contract.js';
+import { isLookedUp } from '../../relay/reconcile-effect.js';
 import { createRegistry } from '../../relay/registry.js';
 import { bookOf } from '../provider/registered.js';
 import type { ProviderDouble } from '../provider/types.js';
 import type { ExerciseOptions } from './exercise-options.js';
-import { looksUp, type Played, rehearse } from './rehearsal.js';
+import { type Played, rehearse } from './rehearsal.js';
 import { type EffectReport, type Finding, makeReport, type ScenarioResult } from './report.js';
 import type { Scenario } from './scenario.js';
 import { NOTHING_GOES_WRONG, scenariosFor } from './scenarios/index.js';
@@ -48,7 +49,7 @@ export async function exerciseEffect<Input>(
   const scenarios = scenariosFor(first.baseline);
   const wanted = chosen(options, scenarios, first.found.length === 0);
   for (const scenario of scenarios) {
-    const scene = { kind, provider, baseline: first.baseline, looksUp: looksUp(kind) };
+    const scene = { kind, provider, baseline: first.baseline, looksUp: isLookedUp(kind) };
     if (!wanted(scenario.name) || scenario.when?.(scene) === false)
       results.push({ name: scenario.name, verdict: 'skipped', attempts: 0, accepted: 0 });
     else note(scenario.name, await rehearsal.play(scenario, first.baseline));

@@ -1,6 +1,7 @@
 import { parseDuration } from '../../kernel/durations.js';
 import { toJsonText } from '../../kernel/json-text.js';
 import type { EffectKind } from '../../ports/effect-kind.js';
+import { isLookedUp } from '../../relay/reconcile-effect.js';
 import type { EffectInProcess } from '../process/effect-in-process.js';
 import { contentsOf } from './contents.js';
 import type { ExerciseOptions } from './exercise-options.js';
@@ -50,7 +51,7 @@ export function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input
       kind,
       provider,
       baseline,
-      looksUp: looksUp(kind),
+      looksUp: isLookedUp(kind),
       life: ({ attempts, suffix = '' } = {}) => {
         const idempotencyKey = `${key}${suffix}/${kind.kind}`;
         const facts = { idempotencyKey, payloadText: payloadOf(idempotencyKey), subject, headers };
@@ -122,11 +123,6 @@ export function rehearse<Input>(kind: EffectKind, options: ExerciseOptions<Input
       return { lives, baseline, found: [...firstProblems(kind, provider, life), ...found] };
     },
   };
-}
-
-/** Is what became unknown looked up by the product? */
-export function looksUp({ reconcile, onUnknown }: EffectKind): boolean {
-  return reconcile !== undefined && onUnknown !== 'ask-human';
 }
 
 /** Numbers in [0, 1) that follow from a seed (mulberry32). */
