@@ -10,8 +10,9 @@ begin
       where r.answered_at is null and (r.action not in ('cancel', 'skip', 'resolve')
         or exists (select from comanda.outcome o where o.effect_id = r.effect_id) and not (r.action = 'cancel' and comanda.is_redriven(r.effect_id))
         or exists (select from comanda.effect e join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
-          where e.id = r.effect_id and l.owner is null and (r.action <> 'cancel' or l.trouble is null and not exists (select from comanda.effect_queue s where s.lane = l.lane and s.effect_id = e.id and s.pos <= l.suspect_to and s.pos is distinct from l.cleared_to))
-            and e.id = (select h.effect_id from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1))
+            cross join lateral (select h.effect_id, h.pos from comanda.effect_queue h where h.lane = l.lane order by h.pos limit 1) head
+          where e.id = r.effect_id and head.effect_id = e.id and l.owner is null
+            and (r.action <> 'cancel' or l.trouble is null and (head.pos <= l.suspect_to and head.pos is distinct from l.cleared_to) is not true))
         -- What will never have a turn is told so at once.
         or r.action = 'skip' and exists (select from comanda.waiting w where w.effect_id = r.effect_id)
         or r.action = 'resolve' and not exists (select from comanda.effect e join comanda.lane l on l.lane = coalesce('k:' || e.ordering_key, 'e:' || e.id)
