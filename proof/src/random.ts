@@ -1,16 +1,6 @@
-/** Uniform numbers in [0, 1). */
-export type Random = () => number;
+import type { Random } from '@comanda/test-support/random';
 
-/** Numbers that depend on the seed only (mulberry32). */
-export function randomOf(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+export { type Random, randomOf } from '@comanda/test-support/random';
 
 /** One of the list, which must not be empty. */
 export function oneOf<Item>(random: Random, list: readonly Item[]): Item {

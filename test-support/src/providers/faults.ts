@@ -1,3 +1,5 @@
+import { randomOf } from '../random.js';
+
 /**
  * What can go wrong with one request. Before acceptance: `error500`, `tooMany` (429 with Retry-After), `conflict` (409),
  * `dropBefore` (connection reset), `refuse` (`refuseStatus`), `hang` (never answered); nothing has happened then. `slow` is
@@ -51,7 +53,7 @@ export interface Faults {
 }
 
 export function createFaults(seed: number): Faults {
-  let random = generator(seed);
+  let random = randomOf(seed);
   let rates: Partial<Record<Fault, number>> = {};
   const script: (Fault | 'none')[] = [];
   let mode: NonNullable<Control['mode']> = 'normal';
@@ -81,7 +83,7 @@ export function createFaults(seed: number): Faults {
       check(change);
       if (change.rates) rates = change.rates;
       if (change.script) script.push(...change.script);
-      if (change.seed !== undefined) random = generator(change.seed);
+      if (change.seed !== undefined) random = randomOf(change.seed);
       if (change.mode) {
         mode = change.mode;
         until = change.forMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + change.forMs;
@@ -117,15 +119,4 @@ function pick(rates: Partial<Record<Fault, number>>, draw: number): Fault | unde
     if (draw < from) return fault;
   }
   return undefined;
-}
-
-/** Uniform numbers in [0, 1) from a seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

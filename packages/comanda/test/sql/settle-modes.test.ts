@@ -20,6 +20,15 @@ import {
   turn,
 } from './kit/steps.js';
 
+/** What a late answer says about a claimed effect: it happened. */
+const happened = (c: Claimed) => ({
+  fence: c.fence,
+  effect: c.effect_id,
+  attempt: 1,
+  outcome: 'completed',
+  providerId: 're_1',
+});
+
 describe('what each mode leaves behind', () => {
   test('keep: the rest of the claim stays with its owner under the same fence', async () => {
     const { s, c } = await claimed(3);
@@ -229,13 +238,7 @@ describe('what each mode leaves behind', () => {
     const { s, ids, c } = await claimed(2);
     await settle(s, first(c), 'unknown');
     const look = await claimOne(s, 'r2', 10);
-    const item = {
-      fence: first(c).fence,
-      effect: first(c).effect_id,
-      attempt: 1,
-      outcome: 'completed',
-      providerId: 're_1',
-    };
+    const item = happened(first(c));
     expect(await s.call('late_evidence', { relay: 'r1', items: [item] })).toEqual([{ effect_id: ids[0], kept: true }]);
     expect(await s.call('late_evidence', { relay: 'r1', items: [item] })).toEqual([{ effect_id: ids[0], kept: false }]);
     expect(await settle(s, look, 'absent', { head: head(look, 'absent') })).toBe('ok');
@@ -258,13 +261,7 @@ describe('what each mode leaves behind', () => {
     const { s, ids, c } = await claimed(2);
     await settle(s, first(c), 'unknown');
     const look = await claimOne(s);
-    const item = {
-      fence: first(c).fence,
-      effect: first(c).effect_id,
-      attempt: 1,
-      outcome: 'completed',
-      providerId: 're_1',
-    };
+    const item = happened(first(c));
     await s.call('late_evidence', { relay: 'r1', items: [item] });
     expect(await settle(s, look, form === 'ended' ? 'next' : form, more(look))).toBe('ok');
     expect(await s.rows(`select effect_id, state, provider_id, reason from comanda.outcome`)).toEqual([
